@@ -1,0 +1,109 @@
+"""Attend to everything: the policy that equals the stock model token for token.
+
+Also home of `dense_attention`, which layers that do not prune share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fastocr_cli.fixation.policy import DecoderShape, PolicyStats
+from fastocr_cli.models.base import VisualLayout
+
+
+def dense_attention(
+    query: Tensor, keys: Tensor, values: Tensor, lengths: Tensor, scale: float, longest: int
+) -> Tensor:
+    """One token's attention over each row's first `lengths` cached positions.
+
+    query: [B, Hq, D]; keys, values: [B, L_max, Hkv, D]; lengths: int64 [B]. Returns [B, Hq, D].
+    """
+    batch, heads, dim = query.shape
+    kv_heads = keys.shape[2]
+    # The query heads of one KV head become rows of one matrix: grouped attention without a mask
+    # flag, a repeat or a copy.
+    grouped = query.view(batch, kv_heads, heads // kv_heads, dim)
+    if query.device.type == "cpu":
+        return _attend_by_row(grouped, keys, values, lengths.tolist(), scale).view(
+            batch, heads, values.shape[3]
+        )
+    return _attend_padded(grouped, keys, values, lengths, scale, longest).view(
+        batch, heads, values.shape[3]
+    )
+
+
+def _attend_by_row(
+    query: Tensor, keys: Tensor, values: Tensor, lengths: list[int], scale: float
+) -> Tensor:
+    """query: [B, Hkv, G, D]; returns the same shape. No mask; no row reads another's tail."""
+    rows = [
+        F.scaled_dot_product_attention(
+            query[row : row + 1],
+            keys[row : row + 1, :length].transpose(1, 2),
+            values[row : row + 1, :length].transpose(1, 2),
+            scale=scale,
+        )
+        for row, length in enumerate(lengths)
+    ]
+    return torch.cat(rows) if len(rows) > 1 else rows[0]
+
+
+def _attend_padded(
+    query: Tensor, keys: Tensor, values: Tensor, lengths: Tensor, scale: float, longest: int
+) -> Tensor:
+    """query: [B, Hkv, G, D]; returns the same shape. One launch for all rows, tails masked."""
+    mask = None
+    if query.shape[0] > 1:
+        span = torch.arange(longest, device=query.device)
+        mask = (span < lengths[:, None])[:, None, None, :]
+    return F.scaled_dot_product_attention(
+        query,
+        keys[:, :longest].transpose(1, 2),
+        values[:, :longest].transpose(1, 2),
+        attn_mask=mask,
+        scale=scale,
+    )
+
+
+@dataclass(frozen=True)
+class DensePolicy:
+    """Every layer reads every cached position."""
+
+    name: ClassVar[str] = "dense"
+
+    def start(
+        self, layouts: Sequence[VisualLayout], shape: DecoderShape, device: torch.device
+    ) -> DenseState:
+        return DenseState(len(layouts))
+
+
+class DenseState:
+    def __init__(self, pages: int) -> None:
+        self._pages = pages
+        self._longest = 0
+
+    def begin_step(self, longest: int) -> None:
+        self._longest = longest
+
+    def attend(
+        self,
+        layer: int,
+        query: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        lengths: Tensor,
+        scale: float,
+    ) -> Tensor:
+        return dense_attention(query, keys, values, lengths, scale, self._longest)
+
+    def select_rows(self, rows: Tensor) -> None:
+        """Nothing is kept per row."""
+
+    def finish(self) -> list[PolicyStats]:
+        return [PolicyStats()] * self._pages
