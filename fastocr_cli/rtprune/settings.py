@@ -1,0 +1,116 @@
+"""What the user may choose about RTPrune, and how it is spelt.
+
+Knows no tensors, so that the command line can use it without loading torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from fastocr_cli.errors import UsageError
+
+
+class Merge(StrEnum):
+    """What becomes of the dropped tokens.
+
+    none: they are gone. published: an optimal transport plan at temperature 1 shares them out
+    among the kept ones. peaked: the same plan at temperature 0.05, so that a dropped token goes to
+    those it resembles. mean: every kept token gets the same, the plan's limit at high temperature.
+    """
+
+    NONE = "none"
+    MEAN = "mean"
+    PUBLISHED = "published"
+    PEAKED = "peaked"
+
+
+PLAN_TEMPERATURES = {Merge.PUBLISHED: 1.0, Merge.PEAKED: 0.05}
+MIN_TEMPERATURE = 0.05
+"""Below this, exp(cosine / temperature) would leave the range in which float32 is exact enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class RTPruneSettings:
+    """The method's settings; the defaults are the published constants.
+
+    drop: share of the patch tokens to drop, 0 <= drop < 1, or None: each page's own (dynamic).
+    merge: what becomes of the dropped tokens.
+    temperature: of the transport plan; None: the merge variant's own.
+    strength: how much of what the plan sends is added to a kept token.
+    Raises UsageError where a value cannot be meant.
+    """
+
+    drop: float | None = None
+    merge: Merge = Merge.PUBLISHED
+    temperature: float | None = None
+    strength: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.drop is not None and not 0 <= self.drop < 1:
+            raise UsageError(f"rtprune: drop a share from 0 up to but not 1: {self.drop}")
+        if self.temperature is not None:
+            if self.merge not in PLAN_TEMPERATURES:
+                raise UsageError(f"rtprune: merge={self.merge} has no plan, so no temperature")
+            if not MIN_TEMPERATURE <= self.temperature <= 100:
+                raise UsageError(
+                    f"rtprune: temperature must be in {MIN_TEMPERATURE}..100: {self.temperature}"
+                )
+        if not 0 <= self.strength <= 1:
+            raise UsageError(f"rtprune: strength must be in 0..1: {self.strength}")
+
+    @property
+    def plan_temperature(self) -> float:
+        """The temperature in force; infinite for the plain mean."""
+        if self.temperature is not None:
+            return self.temperature
+        return PLAN_TEMPERATURES.get(self.merge, float("inf"))
+
+
+def parse_rtprune(
+    value: str | float | bool | None, options: Sequence[str] = ()
+) -> RTPruneSettings | None:
+    """Settings from `--rtprune`'s value and `--rtprune-option key=value`; None: switched off.
+
+    value: "dynamic" or True, a share to drop such as "0.25" or 0.25, "off" or False, or None where
+    the option was not given. options: temperature, strength and merge.
+    Raises UsageError for anything else.
+    """
+    if value is None and options:
+        raise UsageError("--rtprune-option needs --rtprune: add it, or leave the option out")
+    if value is None or value is False or value == "off":
+        return None
+    settings = RTPruneSettings(drop=_parse_drop(value))
+    changes = dict(_parse_option(option) for option in options)
+    return replace(settings, **changes)
+
+
+def _parse_drop(value: str | float | bool) -> float | None:
+    if value is True or value == "dynamic":
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        raise UsageError(
+            f"--rtprune takes 'dynamic', 'off' or a share to drop such as 0.25, not {value!r}"
+        ) from None
+
+
+OPTION_PARSERS: dict[str, Callable[[str], Any]] = {
+    "temperature": float,
+    "strength": float,
+    "merge": Merge,
+}
+
+
+def _parse_option(option: str) -> tuple[str, Any]:
+    key, _, text = option.partition("=")
+    if key not in OPTION_PARSERS:
+        raise UsageError(f"--rtprune-option {option!r}: known are {', '.join(OPTION_PARSERS)}")
+    try:
+        return key, OPTION_PARSERS[key](text)
+    except ValueError:
+        wanted = "one of " + ", ".join(Merge) if key == "merge" else "a number"
+        raise UsageError(f"--rtprune-option {option!r}: {key} must be {wanted}") from None
