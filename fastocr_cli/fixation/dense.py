@@ -18,50 +18,66 @@ from fastocr_cli.models.base import VisualLayout
 
 
 def dense_attention(
-    query: Tensor, keys: Tensor, values: Tensor, lengths: Tensor, scale: float, longest: int
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    lengths: Tensor,
+    scale: float,
+    longest: int,
+    *,
+    window: int | None = None,
 ) -> Tensor:
     """One token's attention over each row's first `lengths` cached positions.
 
-    query: [B, Hq, D]; keys, values: [B, L_max, Hkv, D]; lengths: int64 [B]. Returns [B, Hq, D].
+    query: [B, Hq, D]; keys, values: [B, L_max, Hkv, D]; lengths: int64 [B]; longest: their
+    maximum; window: only that many of the last positions are read. Returns [B, Hq, D].
     """
     batch, heads, dim = query.shape
     kv_heads = keys.shape[2]
     # The query heads of one KV head become rows of one matrix: grouped attention without a mask
     # flag, a repeat or a copy.
-    grouped = query.view(batch, kv_heads, heads // kv_heads, dim)
+    grouped = query.reshape(batch, kv_heads, heads // kv_heads, dim)
     if query.device.type == "cpu":
-        return _attend_by_row(grouped, keys, values, lengths.tolist(), scale).view(
-            batch, heads, values.shape[3]
-        )
-    return _attend_padded(grouped, keys, values, lengths, scale, longest).view(
-        batch, heads, values.shape[3]
-    )
+        spans = [(max(0, end - (window or end)), end) for end in lengths.tolist()]
+        attended = _attend_by_row(grouped, keys, values, spans, scale)
+    else:
+        attended = _attend_padded(grouped, keys, values, lengths, scale, longest, window)
+    return attended.reshape(batch, heads, values.shape[3])
 
 
 def _attend_by_row(
-    query: Tensor, keys: Tensor, values: Tensor, lengths: list[int], scale: float
+    query: Tensor, keys: Tensor, values: Tensor, spans: list[tuple[int, int]], scale: float
 ) -> Tensor:
     """query: [B, Hkv, G, D]; returns the same shape. No mask; no row reads another's tail."""
     rows = [
         F.scaled_dot_product_attention(
             query[row : row + 1],
-            keys[row : row + 1, :length].transpose(1, 2),
-            values[row : row + 1, :length].transpose(1, 2),
+            keys[row : row + 1, start:end].transpose(1, 2),
+            values[row : row + 1, start:end].transpose(1, 2),
             scale=scale,
         )
-        for row, length in enumerate(lengths)
+        for row, (start, end) in enumerate(spans)
     ]
     return torch.cat(rows) if len(rows) > 1 else rows[0]
 
 
 def _attend_padded(
-    query: Tensor, keys: Tensor, values: Tensor, lengths: Tensor, scale: float, longest: int
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    lengths: Tensor,
+    scale: float,
+    longest: int,
+    window: int | None,
 ) -> Tensor:
     """query: [B, Hkv, G, D]; returns the same shape. One launch for all rows, tails masked."""
     mask = None
-    if query.shape[0] > 1:
-        span = torch.arange(longest, device=query.device)
-        mask = (span < lengths[:, None])[:, None, None, :]
+    if query.shape[0] > 1 or window is not None:
+        position = torch.arange(longest, device=query.device)
+        is_read = position < lengths[:, None]
+        if window is not None:
+            is_read &= position >= lengths[:, None] - window
+        mask = is_read[:, None, None, :]
     return F.scaled_dot_product_attention(
         query,
         keys[:, :longest].transpose(1, 2),

@@ -75,9 +75,9 @@ class PolicyState(Protocol):
     ) -> Tensor:
         """Attention of one new token per page in one layer.
 
-        query: [B, Hq, D]. keys, values: [B, L_max, Hkv, D], views of the cache, garbage (but finite)
-        from `lengths` on. lengths: int64 [B] on the cache's device; the newest token is already
-        written and counted. Query head h reads key head h // (Hq / Hkv).
+        query: [B, Hq, D]. keys, values: [B, L_max, Hkv, D], views of the cache; garbage, though
+        finite, from `lengths` on. lengths: int64 [B] on the cache's device; the newest token is
+        already written and counted. Query head h reads key head h // (Hq / Hkv).
         Returns [B, Hq, D].
         """
 

@@ -1,0 +1,117 @@
+"""The one hook into a model: an attention function registered with transformers as "fastocr".
+
+Outside a decode scope it is the library's own SDPA with the model's own mask, so prefill (and the
+library's `generate`) behave as if nothing were installed. Inside, the running session answers.
+Knows nothing of tokens or model families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from torch import Tensor, nn
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+
+from fastocr_cli.decoding.cache import KVCache
+from fastocr_cli.decoding.stopwatch import Stopwatch
+from fastocr_cli.errors import UsageError
+from fastocr_cli.fixation.dense import dense_attention
+from fastocr_cli.fixation.policy import PolicyState
+
+ATTENTION_NAME = "fastocr"
+
+_UNSUPPORTED = ("softcap", "s_aux", "position_bias")
+"""Arguments of attention variants that the decode path does not compute."""
+
+
+class DecodeSession:
+    """What attention needs while one batch decodes: its cache, its policy, and a clock.
+
+    windows: by layer index, the width of a sliding window over prompt and text alike; such layers
+        already read little, so the policy is not asked.
+    """
+
+    def __init__(
+        self, cache: KVCache, policy: PolicyState, windows: dict[int, int], clock: Stopwatch
+    ):
+        self.cache = cache
+        self.policy = policy
+        self.clock = clock
+        self._windows = windows
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """One decode step: the newest tokens get their slots, and attention asks this session."""
+        self.cache.advance()
+        self.policy.begin_step(self.cache.longest)
+        token = _SESSION.set(self)
+        try:
+            yield
+        finally:
+            _SESSION.reset(token)
+
+    def attend(
+        self, layer: int, query: Tensor, keys: Tensor, values: Tensor, scale: float
+    ) -> Tensor:
+        """query: [B, Hq, D]; keys, values: [B, L_max, Hkv, D]. Returns [B, Hq, D]."""
+        lengths = self.cache.visible(layer)
+        with self.clock:
+            window = self._windows.get(layer)
+            if window is None:
+                return self.policy.attend(layer, query, keys, values, lengths, scale)
+            return dense_attention(
+                query, keys, values, lengths, scale, self.cache.longest, window=window
+            )
+
+
+_SESSION: ContextVar[DecodeSession | None] = ContextVar("fastocr_decode_session", default=None)
+
+
+def install() -> None:
+    """Make the name "fastocr" known to transformers; calling it again changes nothing."""
+    AttentionInterface.register(ATTENTION_NAME, fastocr_attention)
+    AttentionMaskInterface.register(ATTENTION_NAME, fastocr_mask)
+
+
+def fastocr_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    **kwargs: Any,
+) -> tuple[Tensor, None]:
+    """transformers' attention signature; query [B, Hq, T, D], key and value [B, Hkv, L, D].
+
+    Returns [B, T, Hq, D] and no weights. Raises UsageError for attention variants whose extra
+    terms the decode path would silently drop.
+    """
+    session = _SESSION.get()
+    if session is None:
+        attended, _ = sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, **kwargs
+        )
+        return attended, None
+    for name in _UNSUPPORTED:
+        if kwargs.get(name) is not None:
+            raise UsageError(f"{type(module).__name__} needs '{name}', which fastocr cannot decode")
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+    layer: int = module.layer_idx  # type: ignore[assignment]
+    attended = session.attend(
+        layer, query[:, :, 0], key.transpose(1, 2), value.transpose(1, 2), scale
+    )
+    return attended[:, None], None
+
+
+def fastocr_mask(**kwargs: Any) -> Tensor | None:
+    """The library's own SDPA mask at prefill; none at decode, where the session knows lengths."""
+    if _SESSION.get() is not None:
+        return None
+    mask: Tensor | None = sdpa_mask(**kwargs)
+    return mask

@@ -1,0 +1,120 @@
+"""One page while it is being generated: its tokens, its limits, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fastocr_cli.decoding.ngrams import NgramBan
+from fastocr_cli.decoding.shape import DecoderFacts
+from fastocr_cli.decoding.stopping import RepetitionGuard, RepetitionLimits
+from fastocr_cli.fixation.policy import PolicyStats
+from fastocr_cli.models.base import ModelAdapter, PromptInputs, VisualLayout
+from fastocr_cli.results import Box, PageStats, PageStatus
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What the model wrote for one page; token_ids, logprobs and places run in parallel.
+
+    places: where on the page the decoder looked as it wrote each token, None where unknown.
+    """
+
+    token_ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    places: tuple[Box | None, ...]
+    status: PageStatus
+    stats: PageStats
+
+
+class Page:
+    """A page's running state; `status` is None until it has ended."""
+
+    def __init__(
+        self,
+        adapter: ModelAdapter,
+        prompt: PromptInputs,
+        max_tokens: int | None,
+        limits: RepetitionLimits | None = None,
+    ):
+        self.prompt = prompt
+        self.cap = prompt.token_cap if max_tokens is None else min(prompt.token_cap, max_tokens)
+        self.token_ids: list[int] = []
+        self.logprobs: list[float] = []
+        self.status: PageStatus | None = None
+        self.prefill_ms = 0.0
+        self._layout, self._prompt_tokens = prompt.layout, prompt.length
+        self._decode_ms = self._attention_ms = 0.0
+        self._steps = 0
+        self._stop_token_ids = adapter.stop_token_ids
+        self._guard = RepetitionGuard(adapter.detokenize, limits)
+        self._ban = NgramBan.of(adapter.model.generation_config, prompt.input_ids[0].tolist())
+
+    @property
+    def is_finished(self) -> bool:
+        return self.status is not None
+
+    def prefilled(self, layout: VisualLayout, prompt_tokens: int) -> None:
+        """The prompt as the decoder saw it, after any pruning."""
+        self._layout, self._prompt_tokens = layout, prompt_tokens
+
+    def charge_step(self, elapsed_ms: float, attention_ms: float) -> None:
+        """This page's share of one decode step."""
+        self._steps += 1
+        self._decode_ms += elapsed_ms
+        self._attention_ms += attention_ms
+
+    def banned_tokens(self) -> list[int]:
+        return self._ban.banned() if self._ban else []
+
+    def accept(self, token: int, logprob: float) -> None:
+        """The next token; a stop token ends the page and is not part of its text."""
+        if token in self._stop_token_ids:
+            self.status = PageStatus.OK
+            return
+        self.token_ids.append(token)
+        self.logprobs.append(logprob)
+        if self._ban:
+            self._ban.add(token)
+        cut = self._guard.find_loop(self.token_ids)
+        if cut is not None:
+            del self.token_ids[cut:], self.logprobs[cut:]
+            self.status = PageStatus.LOOPED
+        elif len(self.token_ids) >= self.cap:
+            self.status = PageStatus.TRUNCATED
+
+    def result(self, policy: PolicyStats, facts: DecoderFacts, row_bytes: int) -> Generation:
+        """row_bytes: K and V of one cached position in one layer."""
+        assert self.status is not None
+        dense = facts.rows_seen(self._prompt_tokens, self._steps)
+        stats = PageStats(
+            visual_tokens=self._layout.num_tokens,
+            prompt_tokens=self._prompt_tokens,
+            generated_tokens=len(self.token_ids),
+            keep_sparse_layers=policy.keep_sparse_layers,
+            keep_all_layers=policy.keep_all_layers,
+            kv_bytes_dense=dense * row_bytes,
+            kv_bytes_read=(dense - policy.kv_rows_skipped) * row_bytes,
+            prefill_ms=self.prefill_ms,
+            decode_ms=self._decode_ms,
+            attention_ms=self._attention_ms,
+            extra=policy.extra,
+        )
+        if self._layout.num_tokens < self.prompt.layout.num_tokens:
+            before = self.prompt.layout.num_tokens
+            stats = replace(stats, extra={**stats.extra, "visual_tokens_before_pruning": before})
+        return Generation(
+            tuple(self.token_ids), tuple(self.logprobs), self._places(policy), self.status, stats
+        )
+
+    def _places(self, policy: PolicyStats) -> tuple[Box | None, ...]:
+        """Per token the box of the visual token most attended when it was predicted."""
+        places: list[Box | None] = [None] * len(self.token_ids)
+        if policy.gaze is None:
+            return tuple(places)
+        boxes = self._layout.boxes.tolist()
+        # Step s reads token s and predicts token s + 1; the first token comes from prefill.
+        for index, gaze in zip(range(1, len(places)), policy.gaze.tolist(), strict=False):
+            box = boxes[gaze] if gaze >= 0 else None
+            if box is not None and box[0] == box[0]:  # NaN: a token without a place of its own
+                places[index] = (box[0], box[1], box[2], box[3])
+        return tuple(places)

@@ -1,0 +1,66 @@
+"""How a model is called: once per page at prefill, once per token for the whole batch at decode.
+
+Knows the argument names of transformers' models; knows nothing of pages, stopping or policies.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fastocr_cli.decoding.cache import KVCache
+from fastocr_cli.models.base import ModelAdapter, PromptInputs
+
+
+class ModelCalls:
+    """The two calls the engine makes, on one adapter's model."""
+
+    def __init__(self, adapter: ModelAdapter):
+        self.decoder = adapter.decoder
+        self._model = adapter.model
+        self._device, self._dtype = adapter.device, adapter.dtype
+        known = inspect.signature(self._model.forward).parameters
+        # transformers renamed the argument; the old name warns on every call.
+        self._cache_name = "cache" if "cache" in known else "past_key_values"
+        # Without it a model computes logits for thousands of prompt positions.
+        self._last_logits = {"logits_to_keep": 1} if "logits_to_keep" in known else {}
+
+    def prefill(self, prompt: PromptInputs, cache: KVCache) -> Tensor:
+        """The whole prompt of one page; returns the last position's logits, [1, vocabulary]."""
+        outputs = self._model(
+            input_ids=prompt.input_ids.to(self._device),
+            use_cache=True,
+            **{self._cache_name: cache},
+            **self._last_logits,
+            **self._on_device(prompt.features),
+        )
+        logits: Tensor = outputs.logits
+        return logits[:, -1]
+
+    def decode(self, tokens: Tensor, positions: Tensor, cache: KVCache) -> Tensor:
+        """One token per page; returns logits [B, vocabulary].
+
+        tokens: int64 [B]; positions: int64 [..., B, 1].
+        """
+        outputs = self._model(
+            input_ids=tokens[:, None],
+            position_ids=positions,
+            use_cache=True,
+            **{self._cache_name: cache},
+        )
+        logits: Tensor = outputs.logits
+        return logits[:, -1]
+
+    def _on_device(self, features: Mapping[str, Any]) -> dict[str, Any]:
+        moved: dict[str, Any] = {}
+        for name, value in features.items():
+            if isinstance(value, Tensor):
+                dtype = self._dtype if torch.is_floating_point(value) else value.dtype
+                moved[name] = value.to(self._device, dtype)
+            else:
+                moved[name] = value
+        return moved

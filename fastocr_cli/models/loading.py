@@ -1,0 +1,181 @@
+"""From a model's name to a loaded adapter: which family, which device, which number format.
+
+Knows names, folders and transformers' loading errors; the families know the rest. The network is
+used only for a hub id that is not in the local cache, and never when offline.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig
+
+from fastocr_cli.decoding import attention
+from fastocr_cli.errors import MissingModelError, UsageError
+from fastocr_cli.models.base import LoadRequest, ModelAdapter
+
+EMBEDDED = "embedded"
+
+FAMILIES: dict[str, str] = {
+    "fastocr_reader": "embedded:EmbeddedAdapter",
+    "got_ocr2": "got_ocr2:GotOcr2Adapter",
+    "internvl": "internvl:InternVLAdapter",
+    "lighton_ocr": "lighton_ocr:LightOnOcrAdapter",
+    "qwen2_5_vl": "qwen:Qwen25VLAdapter",
+    "qwen3_vl": "qwen:Qwen3VLAdapter",
+    "glm_ocr": "qwen:GlmOcrAdapter",
+    "paddleocr_vl": "qwen:PaddleOcrVLAdapter",
+}
+"""config.model_type -> module in this package and class; imported only when it is needed."""
+
+_DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+def load_adapter(
+    name_or_path: str = EMBEDDED,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    offline: bool = False,
+    trust_remote_code: bool = False,
+    revision: str | None = None,
+) -> ModelAdapter:
+    """The model called `name_or_path`: "embedded", a local folder, or a hub id.
+
+    device: auto, cpu, cuda, cuda:N, mps or xpu. dtype: auto, float32, float16 or bfloat16.
+    Raises MissingModelError if model, library or device is not there, UsageError for names that
+    mean nothing.
+    """
+    attention.install()
+    where = choose_device(device)
+    request = LoadRequest(
+        source=_embedded_folder() if name_or_path == EMBEDDED else name_or_path,
+        device=where,
+        dtype=choose_dtype(dtype, where),
+        revision=revision,
+        local_only=offline or _is_set("HF_HUB_OFFLINE"),
+        trust_remote_code=trust_remote_code,
+    )
+    config = _load_config(request)
+    family = _family_class(config.model_type)
+    try:
+        adapter = family.load(request, config)
+    except ImportError as error:
+        raise MissingModelError(f"{name_or_path} needs a library: {_first_line(error)}") from error
+    except (OSError, ValueError) as error:
+        raise _missing(request, error) from error
+    adapter.name = name_or_path
+    return adapter
+
+
+def choose_device(name: str) -> torch.device:
+    """The device called `name`, checked to be there; auto takes the first accelerator."""
+    if name == "auto":
+        for kind in ("cuda", "xpu", "mps"):
+            if _has(kind):
+                return torch.device(kind)
+        return torch.device("cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise UsageError(f"unknown device '{name}'; try auto, cpu or cuda") from None
+    if device.type != "cpu" and not _has(device.type):
+        raise MissingModelError(
+            f"device '{name}' is not available to this PyTorch ({torch.__version__}); "
+            "use --device cpu, or install a build of PyTorch for it"
+        )
+    if device.index is not None and device.index >= _count(device.type):
+        raise MissingModelError(f"there is no device '{name}'; this machine has fewer")
+    return device
+
+
+def choose_dtype(name: str, device: torch.device) -> torch.dtype:
+    """auto: bfloat16 (float16 where that is missing) on an accelerator, float32 on the CPU."""
+    if name == "auto":
+        if device.type == "cpu":
+            return torch.float32
+        has_bf16 = device.type != "cuda" or torch.cuda.is_bf16_supported(including_emulation=False)
+        return torch.bfloat16 if has_bf16 else torch.float16
+    if name not in _DTYPES:
+        raise UsageError(f"unknown dtype '{name}'; known: auto, {', '.join(_DTYPES)}")
+    return _DTYPES[name]
+
+
+def _has(kind: str) -> bool:
+    backend: Any = getattr(torch, kind, None) if kind != "mps" else torch.backends.mps
+    return backend is not None and bool(backend.is_available())
+
+
+def _count(kind: str) -> int:
+    module: Any = getattr(torch, kind, None)
+    return int(module.device_count()) if hasattr(module, "device_count") else 1
+
+
+def _embedded_folder() -> str:
+    folder = Path(__file__).parent.parent / "reader" / "weights"
+    if not (folder / "config.json").is_file():
+        raise MissingModelError(
+            f"the embedded reader's weights are missing from {folder}; reinstall fastocr-cli"
+        )
+    return str(folder)
+
+
+def _family_class(model_type: str) -> type[ModelAdapter]:
+    module, name = FAMILIES.get(model_type, "generic:GenericAdapter").split(":")
+    family: type[ModelAdapter] = getattr(import_module(f"fastocr_cli.models.{module}"), name)
+    return family
+
+
+def _load_config(request: LoadRequest) -> Any:
+    """The checkpoint's config; a folder is checked first, for a clearer message."""
+    folder = Path(request.source)
+    if folder.is_dir() and not (folder / "config.json").is_file():
+        raise MissingModelError(f"{folder} holds no config.json, so it is not a saved model")
+    _register_reader(request)
+    try:
+        return AutoConfig.from_pretrained(request.source, **request.hub_arguments)
+    except (OSError, ValueError) as error:
+        raise _missing(request, error) from error
+
+
+def _register_reader(request: LoadRequest) -> None:
+    """Let transformers know the embedded reader's config, if that is what is asked for."""
+    config_file = Path(request.source) / "config.json"
+    if config_file.is_file() and '"fastocr_reader"' in config_file.read_text():
+        from fastocr_cli.reader.configuration import ReaderConfig
+
+        AutoConfig.register("fastocr_reader", ReaderConfig, exist_ok=True)
+
+
+def _missing(request: LoadRequest, error: Exception) -> MissingModelError:
+    """One line that says why the checkpoint could not be loaded, and what to do."""
+    source = request.source
+    if Path(source).is_dir():
+        return MissingModelError(f"{source} cannot be loaded: {_first_line(error)}")
+    if "trust_remote_code" in str(error):
+        return MissingModelError(
+            f"{source} runs code of its own; read it, then pass --trust-remote-code"
+        )
+    if "safetensors" in str(error):
+        return MissingModelError(f"{source} has no safetensors weights, the only kind loaded here")
+    revision = f" --revision {request.revision}" if request.revision else ""
+    if source.count("/") != 1 or source.startswith(("/", ".", "~")):
+        return MissingModelError(
+            f"there is no model '{source}': not a folder, and a hub id looks like owner/name"
+        )
+    why = "is not in the local cache" if request.local_only else "could not be fetched"
+    return MissingModelError(
+        f"{source} {why}; with a network, fetch it by: hf download {source}{revision}"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]
+
+
+def _is_set(variable: str) -> bool:
+    return os.environ.get(variable, "").upper() in ("1", "ON", "YES", "TRUE")
