@@ -1,0 +1,52 @@
+"""The two products of one-token attention on a CPU, each by the call that was fastest there.
+
+Shapes: query [Hkv, G, D], keys and values [T, Hkv, D] with any strides before D, weights
+[Hkv, G, T]. Measured on one AVX-512 core with MKL, fp32, 4,600 positions and 2 KV heads of 64:
+keys times queries takes 190 us where queries times keys takes 430; the weighted sum takes 210 us
+as an embedding bag, 370 as a matrix product, and the bag needs no copy of scattered rows. With
+more than four query heads a KV head both turn round, since a bag reads a row once a query head.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+_FEW = 4
+
+
+def weights_of(query: Tensor, keys: Tensor) -> Tensor:
+    """Softmax over T of query . keys, [Hkv, G, T]; fp32 unless the query is fp64."""
+    if query.shape[1] > _FEW and query.dtype == torch.float32:
+        logits = torch.bmm(query, keys.permute(1, 2, 0))
+    else:
+        logits = torch.bmm(keys.transpose(0, 1), query.transpose(1, 2)).transpose(1, 2)
+    return logits.softmax(-1, dtype=weight_dtype(query.dtype))
+
+
+def weight_dtype(dtype: torch.dtype) -> torch.dtype:
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+def prefers_bag(group: int) -> bool:
+    """Whether `bag_sum` beats `matrix_sum` for `group` query heads a KV head."""
+    return group <= _FEW
+
+
+def bag_rows(rows: Tensor, kv_heads: int, group: int) -> Tensor:
+    """Rows [T] of a cache [N, Hkv, D] as rows of its view [N * Hkv, D], head by head: [Hq, T]."""
+    heads = torch.arange(kv_heads, device=rows.device).repeat_interleave(group)
+    return rows * kv_heads + heads.unsqueeze(1)
+
+
+def bag_sum(values: Tensor, rows: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
+    """Sums of weighted rows, read where they lie: [bags, D].
+
+    values [N, D]; rows and weights are the bags one after the other, offsets [bags] their starts.
+    """
+    return torch.embedding_bag(values, rows, offsets, False, 0, False, weights)[0]
+
+
+def matrix_sum(weights: Tensor, values: Tensor) -> Tensor:
+    """weights [Hkv, G, T] times values [T, Hkv, D]: [Hkv, G, D]."""
+    return torch.bmm(weights, values.transpose(0, 1))

@@ -1,0 +1,76 @@
+"""Sparse decode attention for CPUs: fetch whole cache rows, multiply, and sum in place.
+
+The way of fetching decides. Keys of one position are one contiguous row of the flattened cache
+[B * L_max, Hkv * D], so `index_select` copies them at full speed; values are summed from where
+they lie. Rows of the batch go one by one: their sets differ in size, and what is copied for one
+stays in the core's cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fastocr_kernels.cpu_products import (
+    bag_rows,
+    bag_sum,
+    matrix_sum,
+    prefers_bag,
+    weights_of,
+)
+from fastocr_kernels.layouts import AttendedSet, check_cache, require
+
+
+def sparse_decode(
+    query: Tensor, keys: Tensor, values: Tensor, attended: AttendedSet, scale: float
+) -> Tensor:
+    """As `reference.sparse_decode`; the caches must be contiguous."""
+    check_cache(query, keys, values, attended.lengths.shape[0])
+    require(keys.is_contiguous() and values.is_contiguous(), "the caches must be contiguous")
+    batch, heads, width = query.shape
+    capacity, kv_heads = keys.shape[1:3]
+    group = heads // kv_heads
+    fetch = attended.derived(
+        ("cpu", capacity, kv_heads, group), lambda: _fetch(attended, capacity, kv_heads, group)
+    )
+    queries = (query * scale).view(batch, kv_heads, group, width)
+    flat_keys = keys.view(batch * capacity, kv_heads * width)
+    if prefers_bag(group):
+        weights = [
+            weights_of(own, flat_keys.index_select(0, rows).view(-1, kv_heads, width)).view(-1)
+            for own, rows in zip(queries, fetch.rows, strict=True)
+        ]
+        joined = (torch.cat(weights) if batch > 1 else weights[0]).to(values.dtype)
+        sums = bag_sum(values.view(-1, width), fetch.bags, fetch.offsets, joined)
+        return sums.view(batch, heads, width)
+    flat_values = values.view(batch * capacity, kv_heads * width)
+    out = torch.empty_like(query)
+    for own, rows, target in zip(queries, fetch.rows, out, strict=True):
+        weighted = weights_of(own, flat_keys.index_select(0, rows).view(-1, kv_heads, width))
+        chosen = flat_values.index_select(0, rows).view(-1, kv_heads, width)
+        target.copy_(matrix_sum(weighted.to(values.dtype), chosen).view(heads, width))
+    return out
+
+
+@dataclass(frozen=True)
+class _Fetch:
+    """Which rows to read, for one cache geometry.
+
+    rows:    per row of the batch [T_b], rows of the cache flattened to [B * L_max, Hkv * D]
+    bags:    [sum of Hq * T_b], rows of the cache flattened to [B * L_max * Hkv, D]
+    offsets: [B * Hq], where each bag starts
+    """
+
+    rows: list[Tensor]
+    bags: Tensor
+    offsets: Tensor
+
+
+def _fetch(attended: AttendedSet, capacity: int, kv_heads: int, group: int) -> _Fetch:
+    rows = [attended.positions(row) + row * capacity for row in range(attended.indices.shape[0])]
+    heads = kv_heads * group
+    sizes = torch.tensor([len(own) for own in rows]).repeat_interleave(heads)
+    bags = [bag_rows(own, kv_heads, group).view(-1) for own in rows]
+    return _Fetch(rows, torch.cat(bags), sizes.cumsum(0) - sizes)
