@@ -4,20 +4,74 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastocr_cli.errors import UsageError
+from fastocr_cli.fixation.calibration import Calibration
 from fastocr_cli.fixation.dense import DensePolicy
+from fastocr_cli.fixation.fastocr import FastOCRPolicy
+from fastocr_cli.fixation.finder import FocalFinder
+from fastocr_cli.fixation.h2o import H2OPolicy
+from fastocr_cli.fixation.omnikv import OmniKVPolicy
+from fastocr_cli.fixation.oracle import OraclePolicy
 from fastocr_cli.fixation.policy import AttentionPolicy, DecoderShape, PolicyState, PolicyStats
+from fastocr_cli.fixation.quest import QuestPolicy
+from fastocr_cli.fixation.random import RandomPolicy
+from fastocr_cli.fixation.selector import SelectorPolicy
+from fastocr_cli.fixation.settings import (
+    FixationSettings,
+    check_name,
+    read_settings,
+    require,
+)
+from fastocr_cli.fixation.snapkv import SnapKVPolicy
+from fastocr_cli.fixation.tidal import TidalPolicy
 
-__all__ = ["AttentionPolicy", "DecoderShape", "PolicyState", "PolicyStats", "make_policy"]
+__all__ = [
+    "METHODS",
+    "AttentionPolicy",
+    "DecoderShape",
+    "PolicyState",
+    "PolicyStats",
+    "make_policy",
+]
+
+_RIVALS: dict[str, Any] = {
+    policy.name: policy
+    for policy in (
+        OraclePolicy,
+        SelectorPolicy,
+        TidalPolicy,
+        OmniKVPolicy,
+        QuestPolicy,
+        SnapKVPolicy,
+        H2OPolicy,
+        RandomPolicy,
+    )
+}
+
+METHODS = ("fastocr", "dense", *_RIVALS)
+"""Names `make_policy` knows; all but the first two are there to be compared with."""
 
 
-def make_policy(method: str = "fastocr", keep: float = 1.0, **options: Any) -> AttentionPolicy:
-    """The policy called `method` at `keep`, a share of the visual tokens above 0 and at most 1.
+def make_policy(
+    method: str = "fastocr",
+    keep: float = 1.0,
+    *,
+    calibration: Calibration | None = None,
+    **options: Any,
+) -> AttentionPolicy:
+    """The policy called `method` at `keep`, a share of the visual tokens from 0 to 1.
 
-    Raises UsageError for an unknown method, option or an impossible keep.
+    calibration: measured focal layers for "fastocr", where the options do not name any.
+    options: further settings by name, text or values; `FixationSettings` documents those of
+        "fastocr", each rival's dataclass its own.
+    Raises UsageError for an unknown method or option and for a value that cannot be meant.
     """
-    if not 0 < keep <= 1:
-        raise UsageError(f"keep must be above 0 and at most 1, not {keep}")
-    if method == "dense" or keep == 1.0:
-        return DensePolicy()
-    raise UsageError(f"unknown method '{method}'; known: dense")
+    check_name(method, METHODS, "method")
+    require(0 <= keep <= 1, "keep", keep, "a share from 0 to 1")
+    if method == "fastocr":
+        settings = read_settings(FixationSettings, {**options, "keep": keep})
+        choice = calibration.choice(settings) if calibration else None
+        return FastOCRPolicy(settings, FocalFinder(settings, choice))
+    if method == "dense":
+        return read_settings(DensePolicy, options)
+    policy: AttentionPolicy = read_settings(_RIVALS[method], {**options, "keep": keep})
+    return policy

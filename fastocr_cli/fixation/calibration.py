@@ -1,0 +1,98 @@
+"""Measured focal layers of one model revision, as a small JSON file in the user's cache.
+
+Knows the measurement and its file; `calibrate.py` takes it. Chosen layers are not stored but
+chosen again from the masses, so that one calibration serves any number of focal layers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import platformdirs
+import torch
+from torch import Tensor
+
+from fastocr_cli.errors import InputError
+from fastocr_cli.fixation.focal import FocalChoice, Masses, choose
+from fastocr_cli.fixation.settings import FixationSettings
+
+_FORMAT = 1
+_TABLES = ("within", "across", "total", "by_head")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the pages showed.
+
+    model, revision: as the checkpoint is named. layers: decoder layer number of each measured
+    layer. keep: share of the patches whose mass was measured. pages, steps: how much was read.
+    """
+
+    model: str
+    revision: str | None
+    layers: tuple[int, ...]
+    keep: float
+    pages: int
+    steps: int
+    masses: Masses
+
+    def choice(self, settings: FixationSettings) -> FocalChoice:
+        """The focal layers (and heads) that these masses give under these settings."""
+        return choose(self.masses, self.layers, settings, "calibration")
+
+    def save(self, path: Path) -> Path:
+        """Writes the file, parent folders included, and returns its path."""
+        tables = {name: _rounded(getattr(self.masses, name)) for name in _TABLES}
+        facts = {
+            "format": _FORMAT,
+            "model": self.model,
+            "revision": self.revision,
+            "layers": list(self.layers),
+            "keep": self.keep,
+            "pages": self.pages,
+            "steps": self.steps,
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(orjson.dumps({**facts, **tables}, option=orjson.OPT_APPEND_NEWLINE))
+        return path
+
+    @classmethod
+    def load(cls, path: Path) -> Calibration:
+        """Reads a file that `save` wrote; InputError names a file that is none."""
+        try:
+            facts = orjson.loads(path.read_bytes())
+            if facts["format"] != _FORMAT:
+                raise ValueError(f"its format is {facts['format']}, not {_FORMAT}")
+            return cls(
+                model=facts["model"],
+                revision=facts["revision"],
+                layers=tuple(facts["layers"]),
+                keep=facts["keep"],
+                pages=facts["pages"],
+                steps=facts["steps"],
+                masses=Masses(**{name: torch.tensor(facts[name]) for name in _TABLES}),
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"cannot use calibration {path}: {error}; run fastocr calibrate again"
+            ) from error
+
+
+def calibration_path(model: str, revision: str | None) -> Path:
+    """Where the calibration of this model revision lives in the user's cache."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "--", f"{model}@{revision or 'local'}").strip("-")
+    return platformdirs.user_cache_path("fastocr") / "calibrations" / f"{name}.json"
+
+
+def find_calibration(model: str, revision: str | None) -> Calibration | None:
+    """The stored calibration of this model revision, or None."""
+    path = calibration_path(model, revision)
+    return Calibration.load(path) if path.is_file() else None
+
+
+def _rounded(table: Tensor) -> object:
+    """Nested lists with six decimals: masses are shares, and more digits are noise."""
+    return (table.double() * 1e6).round().div(1e6).tolist()

@@ -1,0 +1,188 @@
+"""FastOCR: every step attends to what a few focal layers see that it is looking at.
+
+Focal-guided pruning: focal layers attend to everything, and the patches they attend to most are
+the step's fixation; every other layer attends to the fixation of the nearest focal layer before it.
+Cross-step reuse: layers before the first focal one use the last fixation of the previous step.
+Nothing is evicted, so the next step is free to look elsewhere. After "FastOCR" (arXiv 2605.17447),
+whose method section is not public: where it is silent, the settings say what we chose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import torch
+from fastocr_kernels import HeadReduction
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from fastocr_cli.fixation.finder import FocalFinder
+from fastocr_cli.fixation.focal import FocalChoice
+from fastocr_cli.fixation.policy import DecoderShape, PolicyStats
+from fastocr_cli.fixation.selection import (
+    PADDING,
+    budget,
+    dilate,
+    mask_of,
+    neighbours,
+    ordinals_of,
+)
+from fastocr_cli.fixation.settings import FixationSettings
+from fastocr_cli.fixation.state import Call, Fixation, PruningState
+from fastocr_cli.models.base import VisualLayout
+
+_PROBE_KEEP = 0.05
+"""Where nothing is pruned and only the gaze is asked for, focal layers are found for this share."""
+
+
+@dataclass(frozen=True)
+class FastOCRPolicy:
+    """Focal-guided pruning with cross-step reuse, for one model.
+
+    finder: remembers the focal layers between batches once the first page has shown them.
+    """
+
+    settings: FixationSettings
+    finder: FocalFinder = field(compare=False)
+    name: ClassVar[str] = "fastocr"
+
+    def start(
+        self, layouts: Sequence[VisualLayout], shape: DecoderShape, device: torch.device
+    ) -> FastOCRState:
+        self.finder.check(shape)
+        return FastOCRState(self.settings, self.finder, layouts, shape, device)
+
+
+class FastOCRState(PruningState):
+    def __init__(
+        self,
+        settings: FixationSettings,
+        finder: FocalFinder,
+        layouts: Sequence[VisualLayout],
+        shape: DecoderShape,
+        device: torch.device,
+    ) -> None:
+        super().__init__(
+            layouts,
+            shape,
+            device,
+            keep=settings.keep,
+            minimum=settings.minimum,
+            trace=settings.trace,
+        )
+        self._settings = settings
+        self._finder = finder
+        self._step = -1
+        self._is_dense_step = False
+        self._fixation: Fixation | None = None
+        self._table: Tensor | None = None
+        if settings.dilation:
+            self._table = _neighbour_table(layouts, settings.dilation).to(device)
+        self._has_observed = False
+        self._is_probing = finder.choice is None and self.needs_attention
+        if self._is_probing:
+            self._start_probe()
+
+    def begin_step(self, longest: int) -> None:
+        super().begin_step(longest)
+        self._end_probe_step()
+        self._step += 1
+        refresh = self._settings.refresh
+        self._is_dense_step = refresh > 0 and self._step % refresh == 0
+        if not self._settings.reuse:
+            self._fixation = None
+        elif self._fixation is not None and self._table is not None:
+            self._fixation = self.fixation(dilate(self._fixation.ordinals, self._table))
+
+    def attend_layer(self, call: Call) -> Tensor:
+        choice = self._finder.choice
+        if choice is None or self._is_probing:
+            return self._probe(call)
+        if call.layer in choice.layers:
+            return self._focal(call, choice)
+        is_dense = self._is_dense_step or call.layer in self._settings.dense_layers
+        if is_dense or self._fixation is None:
+            return self.dense(call)
+        return self.sparse(call, self._fixation)
+
+    def _focal(self, call: Call, choice: FocalChoice) -> Tensor:
+        """A focal layer: scores every patch, chooses the fixation, attends."""
+        heads = choice.heads[choice.layers.index(call.layer)] if choice.heads else None
+        reduction: HeadReduction = "max" if self._settings.heads == "max" else "mean"
+        if self._settings.focal_output == "dense":
+            out, scores = self.scored(call, heads, reduction)
+            self._fixation = self._choose(scores)
+            return out
+        self._fixation = self._choose(self.scores(call, heads, reduction))
+        return self.sparse(call, self._fixation)
+
+    def _choose(self, scores: Tensor) -> Fixation:
+        """The fixation, or all patches for rows where it holds too little. scores: fp32 [B, P]."""
+        fixation = self.choose(scores)
+        if not self._settings.min_mass:
+            return fixation
+        patches = scores.shape[1]
+        chosen = mask_of(fixation.ordinals, patches)
+        visible = scores.clamp(min=0)
+        held = (visible * chosen).sum(dim=1)
+        is_weak = held < self._settings.min_mass * visible.sum(dim=1)
+        if not is_weak.any():
+            return fixation
+        every = torch.arange(patches, device=scores.device) < self.tokens.counts[:, None]
+        return self.fixation(ordinals_of(torch.where(is_weak[:, None], every, chosen)))
+
+    def keep_rows(self, rows: Tensor) -> None:
+        if self._is_probing and len(rows) and rows[0] != 0:
+            self._end_probe_step()
+            self._start_probe()
+        self._table = self._table[rows] if self._table is not None else None
+        self._fixation = self._fixation.rows(rows) if self._fixation is not None else None
+
+    def remarks(self) -> dict[str, Any]:
+        choice = self._finder.choice
+        if choice is None:
+            return {}
+        return {"focal_layers": list(choice.layers), "focal_source": choice.source}
+
+    def finish(self) -> list[PolicyStats]:
+        self._end_probe_step()
+        return super().finish()
+
+    def _start_probe(self) -> None:
+        """The first row's page is the one whose dense steps are measured."""
+        size = int(self.budgets[0])
+        if not self.prunes:
+            size = budget(_PROBE_KEEP, int(self.tokens.counts[0]), self._settings.minimum)
+        self._finder.start_page(max(size, 1))
+
+    def _probe(self, call: Call) -> Tensor:
+        out, weights = self.scored(call, reduction="none")
+        self._finder.observe(weights[0, :, : int(self.tokens.counts[0])])
+        self._has_observed = True
+        return out
+
+    def _end_probe_step(self) -> None:
+        if self._has_observed:
+            self._finder.end_step(self.shape.policy_layers)
+            self._is_probing = self._finder.choice is None
+        self._has_observed = False
+
+
+def _neighbour_table(layouts: Sequence[VisualLayout], radius: int) -> Tensor:
+    """LongTensor [B, P, N], see `selection.neighbours`, padded with -1."""
+    tables = [neighbours(layout.grid[~layout.structural].cpu(), radius) for layout in layouts]
+    return pad_sequence(tables, batch_first=True, padding_value=PADDING)
+
+
+def fixed_layers(
+    settings: FixationSettings,
+    layers: Sequence[int],
+    layouts: Sequence[VisualLayout],
+    shape: DecoderShape,
+    device: torch.device,
+) -> FastOCRState:
+    """The method with its selecting layers given: the relatives it is compared with."""
+    settings = replace(settings, focal_layers=tuple(sorted(set(layers))))
+    return FastOCRPolicy(settings, FocalFinder(settings)).start(layouts, shape, device)

@@ -1,0 +1,154 @@
+"""The dials of the method, in one frozen dataclass, and how people write them.
+
+`--keep` is the one dial most people need; everything else is written `key=value`. Knows nothing
+of tensors or models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any, Literal, TypeVar, get_args, get_type_hints
+
+from fastocr_cli.errors import UsageError
+
+HeadMode = Literal["mean", "max", "chosen"]
+FocalOutput = Literal["dense", "sparse"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class FixationSettings:
+    """How a decode step chooses the visual tokens it attends to.
+
+    keep: share of a page's patch tokens that sparse layers attend to; 1 is dense, 0 sees nothing.
+    minimum: fewest patch tokens attended to, where keep is above 0.
+    focal_fraction: share of the layers that are focal, where focal_layers does not name them.
+    focal_layers: the focal layers themselves, counted from 0; None leaves it to the fraction.
+    dense_layers: layers that attend to everything without choosing anything (an ablation).
+    heads: a patch's score is the mean or the max of its post-softmax weights over all query heads,
+        or the mean over heads chosen for each focal layer when the layers are found.
+    focal_output: whether a focal layer attends to everything (dense), or only scores everything
+        with its queries and then attends to what it chose (sparse; reads no dropped value).
+    reuse: layers before the first focal one use the previous step's fixation; else they are dense.
+    dilation: cells of the page grid by which a reused fixation is widened on every side.
+    refresh: every so many steps a step is dense; 0 is never.
+    min_mass: a row whose fixation holds a smaller share of its focal layer's visual attention
+        attends to everything until the next focal layer; 0 is never.
+    probe_steps: dense steps on the first page that find the focal layers.
+    trace: most attended patches of every step to report; 0 reports the first one only.
+    """
+
+    keep: float = 1.0
+    minimum: int = 16
+    focal_fraction: float = 0.1
+    focal_layers: tuple[int, ...] | None = None
+    dense_layers: tuple[int, ...] = ()
+    heads: HeadMode = "mean"
+    focal_output: FocalOutput = "dense"
+    reuse: bool = True
+    dilation: int = 0
+    refresh: int = 0
+    min_mass: float = 0.0
+    probe_steps: int = 16
+    trace: int = 0
+
+    def __post_init__(self) -> None:
+        require(0 <= self.keep <= 1, "keep", self.keep, "a share from 0 to 1")
+        require(0 < self.focal_fraction <= 1, "focal_fraction", self.focal_fraction, "in (0, 1]")
+        require(0 <= self.min_mass <= 1, "min_mass", self.min_mass, "a share from 0 to 1")
+        require(self.heads in get_args(HeadMode), "heads", self.heads, "mean, max or chosen")
+        require(
+            self.focal_output in get_args(FocalOutput),
+            "focal_output",
+            self.focal_output,
+            "dense or sparse",
+        )
+        for name in ("minimum", "dilation", "refresh", "trace"):
+            require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")
+        require(self.probe_steps >= 1, "probe_steps", self.probe_steps, "1 or more")
+        require(self.focal_layers != (), "focal_layers", "nothing", "one layer or more")
+        for layer in (*(self.focal_layers or ()), *self.dense_layers):
+            require(layer >= 0, "layers", layer, "counted from 0")
+
+
+def split_pairs(words: Iterable[str]) -> dict[str, str]:
+    """{"key": "value"} from `key=value` words, as in `heads=max` or `focal_layers=4,9`.
+
+    Raises UsageError for a word that is no such pair and for a key given twice.
+    """
+    given: dict[str, str] = {}
+    for word in words:
+        key, equals, value = (part.strip() for part in word.partition("="))
+        if not (key and equals and value):
+            raise UsageError(f"cannot read '{word}': settings are written key=value")
+        if key in given:
+            raise UsageError(f"'{key}' is set twice, to {given[key]} and to {value}")
+        given[key] = value
+    return given
+
+
+def read_settings(kind: type[T], options: Mapping[str, Any]) -> T:
+    """A settings dataclass from named values; text is read by the type of its field.
+
+    Raises UsageError for a name the dataclass has not (naming the nearest it has) and for a value
+    that cannot be read or cannot be meant.
+    """
+    hints = get_type_hints(kind)
+    names = [one.name for one in fields(kind) if one.init]  # type: ignore[arg-type]
+    for name in options:
+        check_name(name, names, "setting")
+    return kind(**{name: _read(name, value, hints[name]) for name, value in options.items()})
+
+
+def check_name(name: str, known: Iterable[str], what: str) -> None:
+    """Raises UsageError for a name that is not known, with the nearest one that is."""
+    names = list(known)
+    if name in names:
+        return
+    near = get_close_matches(name, names, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(names)}"
+    raise UsageError(f"unknown {what} '{name}': {hint}")
+
+
+def require(holds: bool, name: str, value: object, meant: str) -> None:
+    """Raises UsageError unless it holds."""
+    if not holds:
+        raise UsageError(f"{name} is {value}, but must be {meant}")
+
+
+def _read(name: str, value: Any, hint: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    for kind, reader in _READERS.items():
+        if hint == kind or kind in get_args(hint):
+            return _read_by(reader, name, value)
+    return value
+
+
+def _read_by(reader: Callable[[str], Any], name: str, value: str) -> Any:
+    try:
+        return reader(value)
+    except ValueError as error:
+        raise UsageError(f"cannot read '{value}' as {name}: {error}") from None
+
+
+def _switch(text: str) -> bool:
+    words = {"on": True, "true": True, "yes": True, "1": True}
+    words |= {"off": False, "false": False, "no": False, "0": False}
+    if text.lower() not in words:
+        raise ValueError("write on or off")
+    return words[text.lower()]
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(sorted({int(part) for part in text.split(",") if part.strip()}))
+
+
+_READERS: dict[Any, Callable[[str], Any]] = {
+    bool: _switch,
+    int: int,
+    float: float,
+    tuple[int, ...]: _numbers,
+}

@@ -1,0 +1,230 @@
+"""What every pruning policy shares while it is at work on a batch.
+
+A policy decides, layer by layer, between three ways of attending: to everything (`dense`), to
+everything while scoring the patches (`scored`), or to a chosen few (`sparse`). Here are these
+three, the choice of the best-scored patches, and the bookkeeping; which layer does what is each
+policy's own file. Text and structural visual tokens are attended in all of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from fastocr_kernels import (
+    AttendedSet,
+    HeadReduction,
+    VisualSet,
+    focal_decode,
+    gaze_scores,
+    sparse_decode,
+)
+from torch import Tensor
+
+from fastocr_cli.fixation.dense import dense_attention
+from fastocr_cli.fixation.ledger import Ledger
+from fastocr_cli.fixation.policy import DecoderShape, PolicyStats
+from fastocr_cli.fixation.selection import PADDING, best_patches, budget, sort_padded
+from fastocr_cli.fixation.tokens import PageTokens
+from fastocr_cli.models.base import VisualLayout
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The arguments of one `PolicyState.attend`, which says their shapes."""
+
+    layer: int
+    query: Tensor
+    keys: Tensor
+    values: Tensor
+    lengths: Tensor
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fixation:
+    """The patches a step attends to.
+
+    ordinals: LongTensor [B, K], ascending patch ordinals, padded with -1.
+    positions: LongTensor [B, K + A], their cache positions and those of the tokens before the tail
+        that are always attended; ascending, padded with -1.
+    counts: LongTensor [B], patches chosen.
+    """
+
+    ordinals: Tensor
+    positions: Tensor
+    counts: Tensor
+
+    def rows(self, rows: Tensor) -> Fixation:
+        return Fixation(self.ordinals[rows], self.positions[rows], self.counts[rows])
+
+
+class PruningState(ABC):
+    """A `PolicyState`; subclasses say in `attend_layer` how a layer attends."""
+
+    def __init__(
+        self,
+        layouts: Sequence[VisualLayout],
+        shape: DecoderShape,
+        device: torch.device,
+        *,
+        keep: float,
+        minimum: int = 16,
+        trace: int = 0,
+    ) -> None:
+        """keep: share of a page's patches to attend to; trace: tokens reported per step."""
+        self.shape = shape
+        self.tokens = PageTokens.of(layouts, device)
+        budgets = [budget(keep, layout.num_patches, minimum) for layout in layouts]
+        self.budgets = torch.tensor(budgets, device=device)
+        self.largest = max(budgets)
+        self.prunes = budgets != [layout.num_patches for layout in layouts]
+        self.needs_attention = self.prunes or trace > 0
+        self.ledger = Ledger(self.tokens, trace=trace > 0)
+        self._looked_at = max(trace, 1)
+        self._longest = 0
+        self._visual = VisualSet(self.tokens.patches)
+        self._last_set: tuple[Fixation, AttendedSet] | None = None
+
+    def begin_step(self, longest: int) -> None:
+        self._longest = longest
+        self.ledger.begin_step()
+
+    def attend(
+        self,
+        layer: int,
+        query: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        lengths: Tensor,
+        scale: float,
+    ) -> Tensor:
+        call = Call(layer, query, keys, values, lengths, scale)
+        return self.attend_layer(call) if self.needs_attention else self.dense(call)
+
+    @abstractmethod
+    def attend_layer(self, call: Call) -> Tensor:
+        """The new token's attention in one layer, [B, Hq, D]."""
+
+    def select_rows(self, rows: Tensor) -> None:
+        self.ledger.select_rows(rows, self.remarks())
+        rows = rows.to(self.budgets.device)
+        self.tokens = self.tokens.rows(rows)
+        self.budgets = self.budgets[rows]
+        self._visual = VisualSet(self.tokens.patches)
+        self.keep_rows(rows)
+
+    def keep_rows(self, rows: Tensor) -> None:  # noqa: B027 - most policies keep nothing
+        """Drop the other rows of whatever a policy keeps between steps."""
+
+    def remarks(self) -> dict[str, Any]:
+        """What to say about every page besides the numbers; JSON-friendly."""
+        return {}
+
+    def finish(self) -> list[PolicyStats]:
+        return self.ledger.finish(self.remarks())
+
+    def dense(self, call: Call) -> Tensor:
+        """Attention to everything, [B, Hq, D]."""
+        self.ledger.dense()
+        return dense_attention(
+            call.query, call.keys, call.values, call.lengths, call.scale, self._longest
+        )
+
+    def scored(
+        self, call: Call, heads: Sequence[int] | None = None, reduction: HeadReduction = "mean"
+    ) -> tuple[Tensor, Tensor]:
+        """Attention to everything, [B, Hq, D], and the patches' scores.
+
+        The scores are post-softmax weights of `heads` (all, if None), fp32 [B, P] after the
+        reduction ([B, heads, P] for "none"), -inf where a row has no patch.
+        """
+        self.ledger.dense()
+        return focal_decode(
+            call.query,
+            call.keys,
+            call.values,
+            self._visual,
+            call.lengths,
+            call.scale,
+            heads=heads,
+            reduction=reduction,
+        )
+
+    def scores(
+        self, call: Call, heads: Sequence[int] | None = None, reduction: HeadReduction = "mean"
+    ) -> Tensor:
+        """The scores of `scored` without the attention: reads the keys of these heads alone."""
+        group = self.shape.num_heads // self.shape.num_kv_heads
+        kv_heads = {head // group for head in heads or range(self.shape.num_heads)}
+        self.ledger.scored(0.5 * len(kv_heads) / self.shape.num_kv_heads)
+        return gaze_scores(
+            call.query,
+            call.keys,
+            self._visual,
+            call.lengths,
+            call.scale,
+            heads=heads,
+            reduction=reduction,
+        )
+
+    def sparse(self, call: Call, fixation: Fixation) -> Tensor:
+        """Attention to the fixation, text and structural tokens, [B, Hq, D]."""
+        if not self.prunes:
+            return self.dense(call)
+        self.ledger.sparse(fixation.counts)
+        attended = self._attended_set(fixation, call.lengths)
+        return sparse_decode(call.query, call.keys, call.values, attended, call.scale)
+
+    def sparse_scored(self, call: Call, fixation: Fixation) -> tuple[Tensor, Tensor]:
+        """As `sparse`, and the mean weight over heads of each patch of the fixation.
+
+        Returns [B, Hq, D] and fp32 [B, K], -inf at the padding. Copies what it attends to.
+        """
+        self.ledger.sparse(fixation.counts)
+        text = self.tokens.tail[:, None] + torch.arange(self._longest, device=call.query.device)
+        text = text[:, : self._longest].masked_fill(text >= call.lengths[:, None], PADDING)
+        attended = sort_padded(torch.cat([fixation.positions, text], dim=1))
+        chosen = self.tokens.positions(fixation.ordinals)
+        order = attended.masked_fill(attended < 0, torch.iinfo(torch.long).max)
+        places = torch.searchsorted(order, chosen).masked_fill(chosen < 0, PADDING)
+        rows = torch.arange(len(attended), device=attended.device)[:, None]
+        return focal_decode(
+            call.query,
+            call.keys[rows, attended.clamp(min=0)],
+            call.values[rows, attended.clamp(min=0)],
+            VisualSet(places),
+            (attended >= 0).sum(dim=1),
+            call.scale,
+        )
+
+    def _attended_set(self, fixation: Fixation, lengths: Tensor) -> AttendedSet:
+        """The same object for all layers that attend alike, as it carries what is derived of it."""
+        known = self._last_set
+        if known is None or known[0] is not fixation or known[1].lengths is not lengths:
+            attended = AttendedSet(fixation.positions, self.tokens.tail, lengths)
+            known = self._last_set = fixation, attended
+        return known[1]
+
+    def choose(self, scores: Tensor) -> Fixation:
+        """The best-scored patches within each row's budget. scores: fp32 [B, P], >= 0 or -inf."""
+        best, masses = best_patches(scores, self.budgets, self.largest)
+        self._look(best, masses, scores.clamp(min=0).sum(dim=1, keepdim=True))
+        return self.fixation(sort_padded(best))
+
+    def fixation(self, ordinals: Tensor) -> Fixation:
+        """ordinals: LongTensor [B, K], ascending, padded with -1."""
+        return Fixation(ordinals, self.tokens.attended(ordinals), (ordinals >= 0).sum(dim=1))
+
+    def _look(self, best: Tensor, masses: Tensor, total: Tensor) -> None:
+        """best, masses: [B, K], best first; total: [B, 1], the mass on all patches."""
+        if not best.shape[1]:
+            return
+        looked = best[:, : self._looked_at]
+        tokens = self.tokens.visual.gather(1, looked.clamp(min=0)).masked_fill(looked < 0, -1)
+        kept = masses.sum(dim=1, keepdim=True)
+        shares = torch.cat([masses[:, : self._looked_at], kept], dim=1) / total.clamp(min=1e-30)
+        self.ledger.look(tokens, shares)
