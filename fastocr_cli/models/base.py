@@ -15,6 +15,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from fastocr_cli.errors import UsageError
 from fastocr_cli.results import Box
 
 
@@ -165,6 +166,10 @@ class ModelAdapter(ABC):
     def places(self, token_ids: Sequence[int]) -> Sequence[Box | None] | None:
         """Per token its place on the page as the model wrote it, or None if it does not say."""
         return None
+
+    def use_mode(self, name: str) -> None:
+        """Show every page in the family's mode called `name`; UsageError where there is none."""
+        raise UsageError(f"{self.name} has no modes, so it cannot be asked for '{name}'")
 
     @property
     def decoder(self) -> Any:

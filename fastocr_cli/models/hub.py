@@ -18,8 +18,8 @@ from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTo
 from fastocr_cli.models import layouts
 from fastocr_cli.models.base import LoadRequest, ModelAdapter, PromptInputs, VisualLayout
 
-ATTENTION = {"text_config": "fastocr", "vision_config": "sdpa"}
-"""The decoder asks our registered attention function, the vision tower the library's own."""
+ATTENTION = {"text_config": "fastocr"}
+"""The decoder asks our registered attention function; the vision tower keeps its own choice."""
 
 MOST_TOKENS = 8192
 FEWEST_TOKENS = 512
@@ -57,9 +57,7 @@ def chat_prompt(tokenizer: Any, instruction: str | None) -> str:
     if instruction:
         content.append({"type": "text", "text": instruction})
     messages = [{"role": "user", "content": content}]
-    return str(
-        tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-    )
+    return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
 
 
 def stop_ids(model: Any, tokenizer: Any, *names: str) -> frozenset[int]:
@@ -112,7 +110,12 @@ class HubAdapter(ModelAdapter):
 
     def tokenize(self, text: str) -> Tensor:
         """int64 [1, T]; special tokens in the text become their ids."""
-        return self.tokenizer(text, return_tensors="pt").input_ids  # type: ignore[no-any-return]
+        # A template that writes the begin token itself must not get a second one.
+        bos = self.tokenizer.bos_token
+        is_begun = bool(bos) and text.startswith(bos)
+        encoded = self.tokenizer(text, add_special_tokens=not is_begun, return_tensors="pt")
+        ids: Tensor = encoded.input_ids
+        return ids
 
     def assemble(
         self,

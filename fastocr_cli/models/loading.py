@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig
+from transformers import AutoConfig, PreTrainedConfig
 
 from fastocr_cli.decoding import attention
 from fastocr_cli.errors import MissingModelError, UsageError
@@ -21,18 +21,33 @@ from fastocr_cli.models.base import LoadRequest, ModelAdapter
 EMBEDDED = "embedded"
 
 FAMILIES: dict[str, str] = {
+    "deepseek_ocr2": "deepseek_ocr2:DeepseekOcr2Adapter",
+    "deepseek_vl_v2": "deepseek_ocr:DeepseekOcrV1Adapter",
     "fastocr_reader": "embedded:EmbeddedAdapter",
     "got_ocr2": "got_ocr2:GotOcr2Adapter",
+    "idefics3": "idefics:IdeficsAdapter",
     "internvl": "internvl:InternVLAdapter",
     "lighton_ocr": "lighton_ocr:LightOnOcrAdapter",
-    "qwen2_5_vl": "qwen:Qwen25VLAdapter",
-    "qwen3_vl": "qwen:Qwen3VLAdapter",
+    "qwen2_5_vl": "qwen:QwenVLAdapter",
+    "qwen3_vl": "qwen:QwenVLAdapter",
     "glm_ocr": "qwen:GlmOcrAdapter",
     "paddleocr_vl": "qwen:PaddleOcrVLAdapter",
+    "smolvlm": "idefics:IdeficsAdapter",
+    "unlimited_ocr": "deepseek_ocr:UnlimitedOcrAdapter",
 }
 """config.model_type -> module in this package and class; imported only when it is needed."""
 
-_DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+HOSTED = ("deepseek_vl_v2",)
+"""Types that transformers has no class for; the family reads their config.json itself."""
+
+_DTYPES = {
+    "f32": torch.float32,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "float32": torch.float32,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+}
 
 
 def load_adapter(
@@ -43,10 +58,12 @@ def load_adapter(
     offline: bool = False,
     trust_remote_code: bool = False,
     revision: str | None = None,
+    mode: str | None = None,
 ) -> ModelAdapter:
     """The model called `name_or_path`: "embedded", a local folder, or a hub id.
 
-    device: auto, cpu, cuda, cuda:N, mps or xpu. dtype: auto, float32, float16 or bfloat16.
+    device: auto, cpu, cuda, cuda:N, mps or xpu. dtype: auto, f32, f16, bf16, or their long names.
+    mode: how pages are shown, for families that have several ways; None chooses by page.
     Raises MissingModelError if model, library or device is not there, UsageError for names that
     mean nothing.
     """
@@ -69,6 +86,8 @@ def load_adapter(
     except (OSError, ValueError) as error:
         raise _missing(request, error) from error
     adapter.name = name_or_path
+    if mode is not None:
+        adapter.use_mode(mode)
     return adapter
 
 
@@ -101,7 +120,7 @@ def choose_dtype(name: str, device: torch.device) -> torch.dtype:
         has_bf16 = device.type != "cuda" or torch.cuda.is_bf16_supported(including_emulation=False)
         return torch.bfloat16 if has_bf16 else torch.float16
     if name not in _DTYPES:
-        raise UsageError(f"unknown dtype '{name}'; known: auto, {', '.join(_DTYPES)}")
+        raise UsageError(f"unknown dtype '{name}'; known: auto, f32, f16, bf16")
     return _DTYPES[name]
 
 
@@ -137,6 +156,9 @@ def _load_config(request: LoadRequest) -> Any:
         raise MissingModelError(f"{folder} holds no config.json, so it is not a saved model")
     _register_reader(request)
     try:
+        raw, _ = PreTrainedConfig.get_config_dict(request.source, **request.hub_arguments)
+        if raw.get("model_type") in HOSTED:
+            return PreTrainedConfig.from_dict(raw)
         return AutoConfig.from_pretrained(request.source, **request.hub_arguments)
     except (OSError, ValueError) as error:
         raise _missing(request, error) from error

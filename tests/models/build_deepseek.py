@@ -27,8 +27,10 @@ PLAIN = (
 
 def deepseek_tokenizer(**settings: Any) -> PreTrainedTokenizerFast:
     return byte_tokenizer(
-        ["<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜▁pad▁｜>", "<image>"]
-        + ["<|grounding|>", "<|ref|>", "<|/ref|>", "<|det|>", "<|/det|>"],
+        [
+            *("<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜▁pad▁｜>", "<image>"),
+            *("<|grounding|>", "<|ref|>", "<|/ref|>", "<|det|>", "<|/det|>"),
+        ],
         bos_token="<｜begin▁of▁sentence｜>",
         eos_token="<｜end▁of▁sentence｜>",
         pad_token="<｜▁pad▁｜>",
@@ -37,7 +39,7 @@ def deepseek_tokenizer(**settings: Any) -> PreTrainedTokenizerFast:
 
 
 def moe_text(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
-    """One dense layer, then one of 4 experts, 2 active, and 1 shared; plain multi-head attention."""
+    """A dense layer, then one of 4 experts, 2 active, and 1 shared; plain multi-head attention."""
     return {
         "vocab_size": len(tokenizer),
         "hidden_size": 32,
@@ -72,7 +74,7 @@ def sam(channels: int) -> dict[str, Any]:
 
 
 def deepseek_ocr2(folder: Path) -> Path:
-    """Tile and page sizes are the real ones: the query tables (144 and 256) are part of the code."""
+    """Tile and page sizes are the real ones: the query tables (144, 256) are part of the code."""
     tokenizer = deepseek_tokenizer(chat_template=PLAIN)
     config = DeepseekOcr2Config(
         vision_config={

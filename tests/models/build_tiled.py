@@ -57,8 +57,10 @@ def text_config(model_type: str, vocab_size: int, **changes: Any) -> dict[str, A
 
 def lighton_ocr(folder: Path) -> Path:
     tokenizer = byte_tokenizer(
-        ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|image_pad|>"]
-        + ["<|vision_pad|>", "<|vision_end|>"],
+        [
+            *("<|endoftext|>", "<|im_start|>", "<|im_end|>"),
+            *("<|image_pad|>", "<|vision_pad|>", "<|vision_end|>"),
+        ],
         named={
             "image_token": "<|image_pad|>",
             "image_break_token": "<|vision_pad|>",
@@ -91,15 +93,19 @@ def lighton_ocr(folder: Path) -> Path:
     }
     model = randomise(LightOnOcrForConditionalGeneration(config))
     processor = {
-        "processor_class": "LightOnOcrProcessor", "patch_size": 14, "spatial_merge_size": 2
+        "processor_class": "LightOnOcrProcessor",
+        "patch_size": 14,
+        "spatial_merge_size": 2,
     }
     return write_checkpoint(folder, model, tokenizer, preprocessor, processor)
 
 
 def internvl(folder: Path) -> Path:
     tokenizer = byte_tokenizer(
-        ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-        + ["<img>", "</img>", "<IMG_CONTEXT>", "<video>"],
+        [
+            *("<|endoftext|>", "<|im_start|>", "<|im_end|>"),
+            *("<img>", "</img>", "<IMG_CONTEXT>", "<video>"),
+        ],
         named={
             "start_image_token": "<img>",
             "end_image_token": "</img>",
@@ -170,9 +176,9 @@ def got_ocr2(folder: Path) -> Path:
     )
 
 
-IDEFICS_TOKENS = ["<|endoftext|>", "<|im_start|>", "<end_of_utterance>", "<image>"] + [
-    "<fake_token_around_image>",
-    "<global-img>",
+IDEFICS_TOKENS = [
+    *("<|endoftext|>", "<|im_start|>", "<end_of_utterance>", "<image>"),
+    *("<fake_token_around_image>", "<global-img>"),
     *(f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)),
 ]
 IDEFICS_TEMPLATE = (

@@ -11,7 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.models import build_deepseek, build_tiled
+from tests.models import (
+    build_deepseek,
+    build_deepseek_v1,
+    build_generic,
+    build_qwen,
+    build_tiled,
+)
 
 PageSizes = tuple[tuple[int, int], ...]
 
@@ -26,11 +32,18 @@ class Family:
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
+        Family("qwen2_5_vl", build_qwen.qwen2_5_vl, ((60, 40), (120, 90), (50, 200))),
+        Family("qwen3_vl", build_qwen.qwen3_vl, ((60, 40), (120, 90), (50, 200))),
+        Family("glm_ocr", build_qwen.glm_ocr, ((60, 40), (120, 90), (50, 200))),
+        Family("paddleocr_vl", build_qwen.paddleocr_vl, ((60, 40), (120, 90), (50, 200))),
+        Family("llava", build_generic.llava, ((60, 40), (90, 120))),
         Family("lighton_ocr", build_tiled.lighton_ocr, ((60, 40), (120, 90), (50, 200))),
         Family("internvl", build_tiled.internvl, ((40, 40), (120, 60), (60, 170))),
         Family("got_ocr2", build_tiled.got_ocr2, ((60, 60), (90, 40), (30, 90))),
         Family("smolvlm", build_tiled.smolvlm, ((60, 40), (120, 90), (50, 200))),
+        Family("idefics3", build_tiled.idefics3, ((60, 40), (90, 120))),
         Family("deepseek_ocr2", build_deepseek.deepseek_ocr2, ((300, 200), (900, 600))),
         Family("unlimited_ocr", build_deepseek.unlimited_ocr, ((60, 50), (150, 90), (90, 200))),
+        Family("deepseek_vl_v2", build_deepseek_v1.deepseek_ocr_v1, ((400, 300), (1300, 700))),
     )
 }
