@@ -43,10 +43,14 @@ class DecodeSession:
         self.policy = policy
         self.clock = clock
         self._windows = windows
+        self._was_asked = False
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """One decode step: the newest tokens get their slots, and attention asks this session."""
+        """One decode step: the newest tokens get their slots, and attention asks this session.
+
+        Raises UsageError if the model's attention did not ask: what it computed is meaningless.
+        """
         self.cache.advance()
         self.policy.begin_step(self.cache.longest)
         token = _SESSION.set(self)
@@ -54,11 +58,14 @@ class DecodeSession:
             yield
         finally:
             _SESSION.reset(token)
+        if not self._was_asked:
+            raise UsageError("this model does not use transformers' attention registry")
 
     def attend(
         self, layer: int, query: Tensor, keys: Tensor, values: Tensor, scale: float
     ) -> Tensor:
         """query: [B, Hq, D]; keys, values: [B, L_max, Hkv, D]. Returns [B, Hq, D]."""
+        self._was_asked = True
         lengths = self.cache.visible(layer)
         with self.clock:
             window = self._windows.get(layer)

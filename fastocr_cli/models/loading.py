@@ -25,6 +25,8 @@ FAMILIES: dict[str, str] = {
     "deepseek_vl_v2": "deepseek_ocr:DeepseekOcrV1Adapter",
     "fastocr_reader": "embedded:EmbeddedAdapter",
     "got_ocr2": "got_ocr2:GotOcr2Adapter",
+    "granite_docling": "idefics:GraniteDoclingAdapter",
+    "hunyuan_vl": "hunyuan_ocr:HunyuanOcrAdapter",
     "idefics3": "idefics:IdeficsAdapter",
     "internvl": "internvl:InternVLAdapter",
     "lighton_ocr": "lighton_ocr:LightOnOcrAdapter",

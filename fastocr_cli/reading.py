@@ -1,0 +1,146 @@
+"""`Reader`: images in, readings out. The one object that ties a model to the decode engine.
+
+Knows no files and no formats; `api.py` brings pages here and takes readings away.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from fastocr_cli.decoding.engine import generate
+from fastocr_cli.decoding.pages import Generation
+from fastocr_cli.decoding.prefill import PrefillHook
+from fastocr_cli.fixation import AttentionPolicy, make_policy
+from fastocr_cli.models.base import ModelAdapter, PromptInputs
+from fastocr_cli.models.loading import EMBEDDED, load_adapter
+from fastocr_cli.results import PageImage, PageReading
+
+PageLike = Image.Image | PageImage | npt.NDArray[np.uint8]
+
+_BATCH_SIZES = {"cpu": 4, "cuda": 16}
+
+
+class Reader:
+    """A loaded model that reads page images.
+
+    keep: share of the visual tokens that pruned layers attend to; 1.0 is dense.
+    method: name of the attention policy; fixation: its further settings, by name.
+    prefill_hook: shortens each prompt before the decoder (RTPrune).
+    """
+
+    def __init__(
+        self,
+        adapter: ModelAdapter,
+        *,
+        keep: float = 1.0,
+        method: str = "fastocr",
+        fixation: Mapping[str, Any] | None = None,
+        prefill_hook: PrefillHook | None = None,
+    ):
+        self.adapter = adapter
+        self.keep = keep
+        self.method = method
+        self._fixation = dict(fixation or {})
+        self._prefill_hook = prefill_hook
+        self._policies: dict[float, AttentionPolicy] = {}
+        self.policy(keep)  # an impossible setting is an error now and not at the first page
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str = EMBEDDED,
+        *,
+        device: str = "auto",
+        dtype: str = "auto",
+        keep: float = 1.0,
+        method: str = "fastocr",
+        fixation: Mapping[str, Any] | None = None,
+        prefill_hook: PrefillHook | None = None,
+        offline: bool = False,
+        trust_remote_code: bool = False,
+        revision: str | None = None,
+    ) -> Self:
+        """Load "embedded", a local folder or a hub id; see `load_adapter` for the errors."""
+        adapter = load_adapter(
+            name_or_path,
+            device=device,
+            dtype=dtype,
+            offline=offline,
+            trust_remote_code=trust_remote_code,
+            revision=revision,
+        )
+        return cls(adapter, keep=keep, method=method, fixation=fixation, prefill_hook=prefill_hook)
+
+    @property
+    def prompt(self) -> str:
+        """The exact text given to the model, its image placeholder unexpanded."""
+        return self.adapter.prompt
+
+    @property
+    def batch_size(self) -> int:
+        """How many pages to give to `read` at once on this reader's device."""
+        return _BATCH_SIZES.get(self.adapter.device.type, 8)
+
+    def policy(self, keep: float) -> AttentionPolicy:
+        """The reader's method at another keep; what a policy has learned of the model stays."""
+        if keep not in self._policies:
+            self._policies[keep] = make_policy(self.method, keep, **self._fixation)
+        return self._policies[keep]
+
+    def read(
+        self,
+        images: PageLike | Sequence[PageLike],
+        max_tokens: int | None = None,
+        *,
+        keep: float | None = None,
+    ) -> list[PageReading]:
+        """Read pages together, one reading per image, in order.
+
+        All are in memory at once: give a long document in pieces of `batch_size`.
+        """
+        pages = [images] if isinstance(images, (Image.Image, PageImage, np.ndarray)) else images
+        prepared = [self._prepare(page) for page in pages]
+        generations = generate(
+            self.adapter,
+            [prompt for prompt, _ in prepared],
+            policy=self.policy(self.keep if keep is None else keep),
+            max_tokens=max_tokens,
+            prefill_hook=self._prefill_hook,
+        )
+        return [
+            self._reading(generation, prepare_ms)
+            for generation, (_, prepare_ms) in zip(generations, prepared, strict=True)
+        ]
+
+    def to_markdown(self, text: str) -> str:
+        """Markdown from a reading's raw text."""
+        return self.adapter.to_markdown(text)
+
+    def _prepare(self, page: PageLike) -> tuple[PromptInputs, float]:
+        began = time.perf_counter()
+        prompt = self.adapter.prepare(_as_image(page))
+        return prompt, (time.perf_counter() - began) * 1000
+
+    def _reading(self, generation: Generation, prepare_ms: float) -> PageReading:
+        told = self.adapter.places(generation.token_ids)
+        return PageReading(
+            text=self.adapter.detokenize(generation.token_ids),
+            token_ids=generation.token_ids,
+            logprobs=generation.logprobs,
+            status=generation.status,
+            stats=replace(generation.stats, prepare_ms=prepare_ms),
+            places=generation.places if told is None else tuple(told),
+        )
+
+
+def _as_image(page: PageLike) -> Image.Image:
+    if isinstance(page, Image.Image):
+        return page if page.mode == "RGB" else page.convert("RGB")
+    return Image.fromarray(page.pixels if isinstance(page, PageImage) else page).convert("RGB")
