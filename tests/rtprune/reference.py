@@ -52,10 +52,7 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
 def redundancy(features: np.ndarray) -> float:
     count = len(features)
     squares = [
-        cosine(features[i], features[j]) ** 2
-        for i in range(count)
-        for j in range(count)
-        if i != j
+        cosine(features[i], features[j]) ** 2 for i in range(count) for j in range(count) if i != j
     ]
     return sum(squares) / len(squares) if squares else 0.0
 

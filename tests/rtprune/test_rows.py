@@ -1,5 +1,7 @@
 """Row ends whose row is gone, against the rule applied to a list of words."""
 
+import itertools
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +34,7 @@ def test_equals_the_rule_on_deepseek_layouts(data):
 
 def no_row_end_follows_another(tokens, kept):
     left = [tokens[i] for i in kept]
-    return not any(a == b == "end" for a, b in zip(left, left[1:], strict=False))
+    return not any(a == b == "end" for a, b in itertools.pairwise(left))
 
 
 def test_a_row_end_goes_only_with_its_whole_row():
