@@ -1,0 +1,117 @@
+"""Is there anything to read on a page? Decided from its pixels, so a blank page costs no model call.
+
+Knows grey levels only. To call a written page blank loses text, while to read a blank one only
+costs time; so whatever could be a character counts, and only what is clearly paper does not:
+noise, dust, an even tint, uneven light, the shadows and black bands that scanners leave at edges.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageFilter
+
+from fastocr_cli.results import PageImage
+
+WORK_DPI = 110
+MARGIN_SHARE = 0.012
+"""Outermost share of width and height in which nothing is looked at; no printer reaches it."""
+
+MIN_CONTRAST, MAX_CONTRAST = 22.0, 80.0
+"""Grey levels between ink and paper: what show-through hardly reaches, and any ink surpasses."""
+
+NOISE_FACTOR = 6.0
+BORDER_CONTRAST = 50.0
+LIGHT_TILE_IN = 0.5
+MIN_GLYPH_PT = 3.2
+"""Least height or width of a mark that may be a character: a digit in 6 pt print. Dust is less."""
+
+MAX_DUST_PIXELS = 20_000
+_NEIGHBOURS = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if dy or dx]
+
+Grey = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
+
+
+def is_blank(page: PageImage) -> bool:
+    """Whether the page carries no mark that could be a character."""
+    grey, dpi = _small_grey(page)
+    ys, xs = np.nonzero(_without_specks(_marks(grey, dpi)))
+    if len(ys) > MAX_DUST_PIXELS:
+        return False
+    points = set(zip(ys.tolist(), xs.tolist(), strict=True))
+    while points:
+        if max(_take_component(points)) >= MIN_GLYPH_PT * dpi / 72:
+            return False
+    return True
+
+
+def _small_grey(page: PageImage) -> tuple[Grey, float]:
+    """Grey levels [height, width] at about WORK_DPI without the margin, and the true dpi."""
+    image = Image.fromarray(page.pixels).convert("L")
+    coarse = max(1, int(page.dpi / (2 * WORK_DPI)))
+    fine = max(1, round(page.dpi / coarse / WORK_DPI))
+    image = image.reduce(coarse)
+    if fine > 1:  # strokes are three pixels wide here, specks of one pixel can go
+        image = image.filter(ImageFilter.MedianFilter(3))
+    grey = np.asarray(image.reduce(fine), np.float32)
+    top, left = (round(side * MARGIN_SHARE) for side in grey.shape)
+    grey = grey[top : grey.shape[0] - top, left : grey.shape[1] - left]
+    return grey, page.dpi / coarse / fine
+
+
+def _marks(grey: Grey, dpi: float) -> Mask:
+    """Where the page differs from its own paper, darker or lighter."""
+    # A shadow or a band along an edge is the same in every row or column, text never is.
+    flat = grey - np.median(grey, axis=0, keepdims=True)
+    flat -= np.median(flat, axis=1, keepdims=True)
+    flat -= _light(flat, dpi)
+    noise = float(np.median(np.abs(flat))) * 1.4826
+    contrast = min(max(MIN_CONTRAST, NOISE_FACTOR * noise), MAX_CONTRAST)
+    return (np.abs(flat) > contrast) & ~_border(grey)
+
+
+def _light(flat: Grey, dpi: float) -> Grey:
+    """Slow changes of brightness over the page: medians of tiles, interpolated between them."""
+    height, width = flat.shape
+    tile = max(1, round(LIGHT_TILE_IN * dpi))
+    rows, columns = height // tile, width // tile
+    if rows < 2 or columns < 2:
+        return np.zeros_like(flat)
+    tiles = flat[: rows * tile, : columns * tile].reshape(rows, tile, columns, tile)
+    medians = Image.fromarray(np.median(tiles, axis=(1, 3)).astype(np.float32))
+    return np.asarray(medians.resize((width, height), Image.Resampling.BILINEAR))
+
+
+def _border(grey: Grey) -> Mask:
+    """The dark wedge at an edge of a sheet that lay askew: dark all the way from the edge."""
+    dark = grey < np.median(grey) - BORDER_CONTRAST
+    border = np.zeros_like(dark)
+    for axis in (0, 1):
+        border |= np.logical_and.accumulate(dark, axis)
+        border |= np.flip(np.logical_and.accumulate(np.flip(dark, axis), axis), axis)
+    # Its rim is half grey; three pixels more cover it.
+    return np.asarray(Image.fromarray(border).convert("L").filter(ImageFilter.MaxFilter(7))) > 0
+
+
+def _without_specks(marks: Mask) -> Mask:
+    """Leaves out marks with fewer than two marked neighbours: single pixels and pairs."""
+    padded = np.pad(marks, 1).astype(np.uint8)
+    height, width = marks.shape
+    count = np.zeros(marks.shape, np.uint8)
+    for dy, dx in _NEIGHBOURS:
+        count += padded[1 + dy : 1 + dy + height, 1 + dx : 1 + dx + width]
+    return marks & (count >= 2)
+
+
+def _take_component(points: set[tuple[int, int]]) -> tuple[int, int]:
+    """Takes one connected group of pixels out of the set; returns its height and width."""
+    stack = [points.pop()]
+    y0, x0 = y1, x1 = stack[0]
+    while stack:
+        y, x = stack.pop()
+        y0, y1, x0, x1 = min(y, y0), max(y, y1), min(x, x0), max(x, x1)
+        near = [(y + dy, x + dx) for dy, dx in _NEIGHBOURS if (y + dy, x + dx) in points]
+        points.difference_update(near)
+        stack.extend(near)
+    return y1 - y0 + 1, x1 - x0 + 1
