@@ -121,10 +121,8 @@ def require(holds: bool, name: str, value: object, meant: str) -> None:
 def _read(name: str, value: Any, hint: Any) -> Any:
     if not isinstance(value, str):
         return value
-    for kind, reader in _READERS.items():
-        if hint == kind or kind in get_args(hint):
-            return _read_by(reader, name, value)
-    return value
+    kinds = [hint] if hint in _READERS else [one for one in get_args(hint) if one in _READERS]
+    return _read_by(_READERS[kinds[0]], name, value) if kinds else value
 
 
 def _read_by(reader: Callable[[str], Any], name: str, value: str) -> Any:

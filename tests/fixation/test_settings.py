@@ -1,0 +1,106 @@
+"""Settings: read from words, refused with a hint, never silently ignored."""
+
+from __future__ import annotations
+
+import pytest
+
+from fastocr_cli.errors import UsageError
+from fastocr_cli.fixation import METHODS, make_policy
+from fastocr_cli.fixation.settings import FixationSettings, read_settings, split_pairs
+
+
+def read(*words: str) -> FixationSettings:
+    return read_settings(FixationSettings, split_pairs(words))
+
+
+def test_every_field_is_read_by_its_type() -> None:
+    settings = read(
+        "keep=0.05",
+        "minimum=8",
+        "focal_fraction=0.2",
+        "focal_layers=9,4",
+        "dense_layers=0",
+        "heads=chosen",
+        "focal_output=sparse",
+        "reuse=off",
+        "dilation=1",
+        "refresh=32",
+        "min_mass=0.5",
+        "probe_steps=4",
+        "trace=3",
+    )
+    assert settings == FixationSettings(
+        keep=0.05,
+        minimum=8,
+        focal_fraction=0.2,
+        focal_layers=(4, 9),
+        dense_layers=(0,),
+        heads="chosen",
+        focal_output="sparse",
+        reuse=False,
+        dilation=1,
+        refresh=32,
+        min_mass=0.5,
+        probe_steps=4,
+        trace=3,
+    )
+
+
+def test_zero_and_off_are_respected() -> None:
+    assert read("keep=0", "minimum=0", "reuse=no") == FixationSettings(
+        keep=0.0, minimum=0, reuse=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("refesh=3", "did you mean 'refresh'"),
+        ("focal-layers=3", "did you mean 'focal_layers'"),
+        ("zzz=3", "known are keep, minimum"),
+        ("refresh", "written key=value"),
+        ("refresh=", "written key=value"),
+        ("=3", "written key=value"),
+        ("refresh=soon", "cannot read 'soon' as refresh"),
+        ("reuse=maybe", "write on or off"),
+        ("focal_layers=1,x", "cannot read '1,x' as focal_layers"),
+        ("focal_layers=,", "must be one layer or more"),
+        ("focal_layers=-1", "counted from 0"),
+        ("heads=median", "mean, max or chosen"),
+        ("keep=1.5", "a share from 0 to 1"),
+        ("keep=nan", "a share from 0 to 1"),
+        ("dilation=-1", "0 or more"),
+        ("probe_steps=0", "1 or more"),
+        ("focal_fraction=0", "in (0, 1]"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_a_hint(word: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(word)
+    assert hint in str(caught.value)
+
+
+def test_a_key_given_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match="'heads' is set twice, to max and to mean"):
+        read("heads=max", "heads=mean")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_made_by_its_name(method: str) -> None:
+    assert make_policy(method, keep=0.1).name == method
+
+
+def test_rivals_read_their_own_options() -> None:
+    assert make_policy("quest", keep=0.1, page="8").page == 8  # type: ignore[attr-defined]
+    assert make_policy("omnikv", keep=0.1, filters="2,5").filters == (2, 5)  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="did you mean 'window'"):
+        make_policy("snapkv", keep=0.1, windows="8")
+    with pytest.raises(UsageError, match="odd number"):
+        make_policy("snapkv", keep=0.1, pool="4")
+
+
+def test_an_unknown_method_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(UsageError, match="unknown method 'snapvk': did you mean 'snapkv'"):
+        make_policy("snapvk", keep=0.1)
+    with pytest.raises(UsageError, match="keep is 2"):
+        make_policy("dense", keep=2)
