@@ -68,7 +68,9 @@ class PrefillWatch:
     def _before_forward(
         self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-        embeds = kwargs["inputs_embeds"]
+        embeds = kwargs.get("inputs_embeds")
+        if embeds is None:
+            embeds = module.get_input_embeddings()(kwargs["input_ids"])
         positions = kwargs.get("position_ids")
         if positions is None:
             positions = torch.arange(embeds.shape[1], device=embeds.device)[None]
@@ -85,7 +87,8 @@ class PrefillWatch:
 def _pruned_arguments(kwargs: dict[str, Any], pruned: PrunedPrompt) -> dict[str, Any]:
     """The text model's arguments with every tensor that runs along the prompt cut the same way."""
     kept = pruned.kept
-    changed = dict(kwargs, inputs_embeds=pruned.inputs_embeds, position_ids=pruned.position_ids)
+    changed = dict(kwargs, input_ids=None)
+    changed.update(inputs_embeds=pruned.inputs_embeds, position_ids=pruned.position_ids)
     mask = kwargs.get("attention_mask")
     if isinstance(mask, dict):
         changed["attention_mask"] = {name: _pruned_mask(one, kept) for name, one in mask.items()}
