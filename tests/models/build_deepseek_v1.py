@@ -8,6 +8,7 @@ renaming table.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ CLIP_WIDTH, SAM_WIDTH = 32, 16
 SHARD = "model-00001-of-000001.safetensors"
 
 
-def config_json(language: dict[str, Any]) -> dict[str, Any]:
+def config_json(language: dict[str, Any], global_layers: Sequence[int]) -> dict[str, Any]:
     """config.json as the hub has it: language settings twice, towers described by width."""
     shared = {
         **language,
@@ -80,7 +81,7 @@ def config_json(language: dict[str, Any]) -> dict[str, Any]:
                 },
                 "sam_vit_b": {
                     "downsample_channels": [24, CLIP_WIDTH],
-                    "global_attn_indexes": [1],
+                    "global_attn_indexes": list(global_layers),
                     "heads": 1,
                     "layers": 2,
                     "width": SAM_WIDTH,
@@ -91,7 +92,7 @@ def config_json(language: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def hosting_model() -> UnlimitedOcrForConditionalGeneration:
+def hosting_model(global_layers: Sequence[int] = ()) -> UnlimitedOcrForConditionalGeneration:
     """The same network on the classes that host it, written down independently of the adapter."""
     tokenizer = deepseek_tokenizer()
     config = UnlimitedOcrConfig(
@@ -100,7 +101,7 @@ def hosting_model() -> UnlimitedOcrForConditionalGeneration:
                 "hidden_size": SAM_WIDTH,
                 "num_hidden_layers": 2,
                 "num_attention_heads": 1,
-                "global_attn_indexes": [1],
+                "global_attn_indexes": list(global_layers),
                 "downsample_channels": [24, CLIP_WIDTH],
                 "mlp_dim": 4 * SAM_WIDTH,
             },
@@ -119,14 +120,17 @@ def hosting_model() -> UnlimitedOcrForConditionalGeneration:
     return model
 
 
-def deepseek_ocr_v1(folder: Path) -> Path:
+def deepseek_ocr_v1(folder: Path, global_layers: Sequence[int] = ()) -> Path:
+    """global_layers: SAM layers that attend to the whole view, which is slow at real page sizes."""
     tokenizer = deepseek_tokenizer()
     tokenizer.save_pretrained(folder)
     settings = folder / "tokenizer_config.json"
     named = {**json.loads(settings.read_text()), "tokenizer_class": "LlamaTokenizerFast"}
     settings.write_text(json.dumps(named))
-    (folder / "config.json").write_text(json.dumps(config_json(moe_text(tokenizer))))
-    tensors = {name: tensor.clone() for name, tensor in v1_tensors(hosting_model()).items()}
+    (folder / "config.json").write_text(json.dumps(config_json(moe_text(tokenizer), global_layers)))
+    tensors = {
+        name: tensor.clone() for name, tensor in v1_tensors(hosting_model(global_layers)).items()
+    }
     save_file(tensors, folder / SHARD, metadata={"format": "pt"})
     index = {"metadata": {}, "weight_map": dict.fromkeys(tensors, SHARD)}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))

@@ -8,6 +8,10 @@ from typing import Any
 from transformers import (
     GotOcr2Config,
     GotOcr2ForConditionalGeneration,
+    GraniteDoclingConfig,
+    GraniteDoclingForConditionalGeneration,
+    HunYuanVLConfig,
+    HunYuanVLForConditionalGeneration,
     Idefics3Config,
     Idefics3ForConditionalGeneration,
     InternVLConfig,
@@ -235,3 +239,98 @@ def smolvlm(folder: Path) -> Path:
 def idefics3(folder: Path) -> Path:
     """Granite-Docling 258M and SmolDocling are of this family."""
     return _idefics(folder, Idefics3Config, Idefics3ForConditionalGeneration, "Idefics3")
+
+
+def granite_docling(folder: Path) -> Path:
+    """The 500M model's own class: tiles of 64 px here, DocTags in the vocabulary."""
+    tokenizer = byte_tokenizer(
+        [*IDEFICS_TOKENS, "<doctag>", "</doctag>", "<text>", "</text>", "<loc_7>"],
+        named={"image_token": "<image>"},
+        eos_token="<end_of_utterance>",
+        pad_token="<|endoftext|>",
+        chat_template=IDEFICS_TEMPLATE,
+    )
+    config = GraniteDoclingConfig(
+        vision_config={
+            "hidden_size": 32,
+            "intermediate_size": 48,
+            "num_hidden_layers": 3,
+            "num_attention_heads": 2,
+            "image_size": 64,
+            "patch_size": 8,
+            "out_hidden_size": 32,
+            "scale_factor": 2,
+            "deepstack_visual_indexes": [0, 1],
+        },
+        text_config=_without(text_config("granite_docling_text", len(tokenizer)), "model_type"),
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+    )
+    preprocessor = {
+        "image_processor_type": "GraniteDoclingImageProcessor",
+        "size": {"height": 64, "width": 64},
+        "max_patches": 6,
+    }
+    processor = {"processor_class": "GraniteDoclingProcessor", "image_seq_len": 16}
+    model = randomise(GraniteDoclingForConditionalGeneration(config))
+    return write_checkpoint(folder, model, tokenizer, preprocessor, processor)
+
+
+def hunyuan_vl(folder: Path) -> Path:
+    marks = {
+        "image_start_token": "<｜hy_place▁holder▁no▁100｜>",
+        "image_end_token": "<｜hy_place▁holder▁no▁101｜>",
+        "image_token": "<｜hy_place▁holder▁no▁102｜>",
+    }
+    start, end, image = marks.values()
+    tokenizer = byte_tokenizer(
+        [
+            *("<｜hy_begin▁of▁sentence｜>", "<｜hy_place▁holder▁no▁2｜>", "<｜hy_▁pad▁｜>"),
+            *("<｜hy_User｜>", "<｜hy_Assistant｜>", *marks.values()),
+        ],
+        named=marks,
+        bos_token="<｜hy_begin▁of▁sentence｜>",
+        eos_token="<｜hy_place▁holder▁no▁2｜>",
+        pad_token="<｜hy_▁pad▁｜>",
+        chat_template="<｜hy_begin▁of▁sentence｜>{% for message in messages %}"
+        "{% for part in message['content'] %}{% if part['type'] == 'image' %}"
+        + start
+        + image
+        + end
+        + "{% else %}{{ part['text'] }}{% endif %}{% endfor %}<｜hy_User｜>{% endfor %}",
+    )
+    ids = tokenizer.convert_tokens_to_ids
+    config = HunYuanVLConfig(
+        vision_config={
+            "hidden_size": 32,
+            "intermediate_size": 48,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "out_hidden_size": 32,
+            "text_hidden_size": 32,
+            "max_image_size": 256,
+        },
+        text_config={
+            **_without(text_config("hunyuan_vl_text", len(tokenizer)), "model_type"),
+            "head_dim": 16,
+            "rope_parameters": {
+                "rope_type": "default",
+                "rope_theta": 10000.0,
+                "mrope_section": [2, 2, 2, 2],
+            },
+        },
+        image_token_id=ids(image),
+        im_start_id=ids(start),
+        im_end_id=ids(end),
+        im_newline_id=ids(image),
+    )
+    preprocessor = {
+        "image_processor_type": "HunYuanVLImageProcessor",
+        "size": {"shortest_edge": 64 * 64, "longest_edge": 160 * 160},
+    }
+    model = randomise(HunYuanVLForConditionalGeneration(config))
+    processor = {"processor_class": "HunYuanVLProcessor"}
+    return write_checkpoint(folder, model, tokenizer, preprocessor, processor)
+
+
+def _without(values: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != name}
