@@ -1,0 +1,1 @@
+"""The embedded reader: a small vision-language model that ships inside the package."""

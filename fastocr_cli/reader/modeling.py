@@ -1,0 +1,203 @@
+"""The embedded reader as a transformers model: conv tower, 2-D positions, Qwen2 decoder.
+
+grey page [B, 1, H, W] -> tower -> one feature per 16 px cell -> + absolute 2-D position
+-> prefix of a plainly causal decoder -> tokens of `vocabulary`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers import GenerationMixin, PreTrainedModel, Qwen2Model
+from transformers.modeling_outputs import CausalLMOutputWithPast
+
+from fastocr_cli.reader import vocabulary
+from fastocr_cli.reader.configuration import ReaderConfig
+
+
+class ResidualBlock(nn.Module):
+    """x + conv(relu(conv(norm(x)))), 3 x 3; tensors are [B, H, W, C].
+
+    The channels lie innermost so that the norm and the convolutions both read contiguous memory.
+    """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(channels)
+        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1)
+        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.norm(x).permute(0, 3, 1, 2)
+        return x + self.conv2(F.relu(self.conv1(hidden))).permute(0, 2, 3, 1)
+
+
+class SpaceToDepth(nn.Module):
+    """Halve height and width: 2 x 2 neighbours side by side, then one linear map.
+
+    [B, H, W, C_in] -> [B, H/2, W/2, C_out]
+    """
+
+    def __init__(self, channels_in: int, channels_out: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(4 * channels_in)
+        self.linear = nn.Linear(4 * channels_in, channels_out)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(self.norm(fold_cells(x, 2)))
+
+
+def fold_cells(x: Tensor, size: int) -> Tensor:
+    """[B, H, W, C] -> [B, H/size, W/size, size*size*C]."""
+    batch, height, width, channels = x.shape
+    x = x.reshape(batch, height // size, size, width // size, size, channels)
+    return x.transpose(2, 3).reshape(batch, height // size, width // size, -1)
+
+
+class VisionTower(nn.Module):
+    """Grey pixels in -1..1, [B, 1, H, W], to one feature per cell, [B, H/16, W/16, hidden]."""
+
+    def __init__(self, config: ReaderConfig) -> None:
+        super().__init__()
+        widths, blocks = config.tower_channels, config.tower_blocks
+        self.stem = nn.Linear(16, widths[0])
+        self.stages = nn.ModuleList()
+        for i, (width, count) in enumerate(zip(widths, blocks, strict=True)):
+            stage: list[nn.Module] = [SpaceToDepth(widths[i - 1], width)] if i else []
+            stage += [ResidualBlock(width) for _ in range(count)]
+            self.stages.append(nn.Sequential(*stage))
+        self.norm = nn.LayerNorm(widths[-1])
+        self.out = nn.Linear(widths[-1], config.text_config.hidden_size)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        x = self.stem(fold_cells(pixels.permute(0, 2, 3, 1), 4))
+        for stage in self.stages:
+            x = stage(x)
+        return self.out(self.norm(x))
+
+
+LONGEST_WAVE, SHORTEST_WAVE = 400.0, 3.0
+"""Wavelengths of the 2-D positions, in cells: longer than any page, short enough to tell
+neighbours apart."""
+
+
+def sinusoid(positions: Tensor, size: int) -> Tensor:
+    """Sine and cosine features of positions [...] -> [..., size]."""
+    half = size // 2
+    steps = torch.arange(half, device=positions.device) / max(half - 1, 1)
+    waves = SHORTEST_WAVE * (LONGEST_WAVE / SHORTEST_WAVE) ** steps
+    angles = positions[..., None].float() * (2 * math.pi / waves)
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
+def place_features(rows: Tensor, columns: Tensor, size: int) -> Tensor:
+    """2-D positions: features of rows [...] beside those of columns [...] -> [..., size]."""
+    return torch.cat([sinusoid(rows, size // 2), sinusoid(columns, size // 2)], dim=-1)
+
+
+def cell_places(origins: Tensor, rows: int, columns: int) -> tuple[Tensor, Tensor]:
+    """Row and column of each cell in raster order, int64 [B, rows * columns] each."""
+    row = torch.arange(rows, device=origins.device).repeat_interleave(columns)
+    column = torch.arange(columns, device=origins.device).repeat(rows)
+    return origins[:, :1] + row, origins[:, 1:] + column
+
+
+class ReaderForPageReading(PreTrainedModel, GenerationMixin):
+    """The embedded reader.
+
+    The prompt is one image token per cell in raster order, then BOS.
+    """
+
+    config_class = ReaderConfig
+    config: ReaderConfig
+    base_model_prefix = "model"
+    main_input_name = "input_ids"
+    _supports_sdpa = True
+    _supports_attention_backend = True
+    _tied_weights_keys = {"lm_head.weight": "decoder.embed_tokens.weight"}  # noqa: RUF012
+
+    def __init__(self, config: ReaderConfig) -> None:
+        super().__init__(config)
+        hidden = config.text_config.hidden_size
+        self.tower = VisionTower(config)
+        self.reading_head = nn.Linear(hidden, config.columns_per_cell * vocabulary.FIRST_COLUMN)
+        self.decoder = Qwen2Model._from_config(config.text_config)
+        self.lm_head = nn.Linear(hidden, config.text_config.vocab_size, bias=False)
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Module:
+        return self.decoder.embed_tokens
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        self.decoder.embed_tokens = value
+
+    def get_output_embeddings(self) -> nn.Module:
+        return self.lm_head
+
+    def visual_tokens(
+        self, pixel_values: Tensor, origins: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Tower features [B, N, hidden] and the same with their 2-D places added.
+
+        origins: int64 [B, 2], row and column of the upper left cell; training moves it about the
+        page so that every place is learned.
+        """
+        features = self.tower(pixel_values)
+        _, rows, columns, size = features.shape
+        if origins is None:
+            origins = torch.zeros(1, 2, dtype=torch.long, device=features.device)
+        row, column = cell_places(origins, rows, columns)
+        features = features.flatten(1, 2)
+        places = place_features(row, column, size).to(features.dtype)
+        return features, features + self.config.position_scale * places
+
+    def column_logits(self, features: Tensor) -> Tensor:
+        """Dense reading: [B, N, hidden] -> [B, N, columns_per_cell, characters]."""
+        return self.reading_head(features).unflatten(-1, (self.config.columns_per_cell, -1))
+
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        pixel_values: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        past_key_values: Any = None,
+        inputs_embeds: Tensor | None = None,
+        use_cache: bool | None = None,
+        logits_to_keep: int = 0,
+        **kwargs: Any,
+    ) -> CausalLMOutputWithPast:
+        """Logits [B, T, vocabulary] (of the last `logits_to_keep` positions unless 0).
+
+        pixel_values [B, 1, H, W] in -1..1 are read where input_ids holds image tokens.
+        """
+        if inputs_embeds is None:
+            inputs_embeds = self.decoder.embed_tokens(input_ids)
+            if pixel_values is not None:
+                _, visual = self.visual_tokens(pixel_values.to(inputs_embeds.dtype))
+                at_image = (input_ids == self.config.image_token_id).unsqueeze(-1)
+                inputs_embeds = inputs_embeds.masked_scatter(at_image, visual)
+        outputs = self.decoder(
+            inputs_embeds=inputs_embeds,
+            attention_mask=attention_mask,
+            position_ids=position_ids,
+            past_key_values=past_key_values,
+            use_cache=use_cache,
+            **kwargs,
+        )
+        hidden = outputs.last_hidden_state[:, -logits_to_keep:]
+        return CausalLMOutputWithPast(
+            logits=self.lm_head(hidden), past_key_values=outputs.past_key_values
+        )
+
+    def prepare_inputs_for_generation(
+        self, input_ids: Tensor, pixel_values: Tensor | None = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        inputs: dict[str, Any] = super().prepare_inputs_for_generation(input_ids, **kwargs)
+        is_first = kwargs.get("is_first_iteration", True)
+        inputs["pixel_values"] = pixel_values if is_first else None
+        return inputs

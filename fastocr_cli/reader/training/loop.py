@@ -1,0 +1,216 @@
+"""The training loop: ranks, schedule, checkpoints. Knows no data and no loss formula."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.configuration import ReaderConfig
+from fastocr_cli.reader.modeling import ReaderForPageReading, sinusoid
+from fastocr_cli.reader.training.batches import PHASES, Batch, Sources, block_batches
+from fastocr_cli.reader.training.fonts import training_faces
+from fastocr_cli.reader.training.found import documents
+from fastocr_cli.reader.training.losses import (
+    ATTENTION,
+    joint_losses,
+    register_attention,
+    tower_losses,
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One training run.
+
+    phases: (name, blocks) in order. rate: peak learning rate; it is held, then falls to nearly
+    nothing over the last `anneal` share of the blocks. minutes: stop (resumably) after that time.
+    """
+
+    out: Path
+    pdfs: Path | None
+    phases: tuple[tuple[str, int], ...]
+    rate: float = 1e-3
+    anneal: float = 0.3
+    warm_up_steps: int = 200
+    seed: int = 0
+    ranks: int = 2
+    device: str = "cpu"
+    initial: Path | None = None
+    resume: bool = False
+    minutes: float = math.inf
+
+    @property
+    def blocks(self) -> int:
+        return sum(count for _, count in self.phases)
+
+    def phase_of(self, block: int) -> str:
+        for name, count in self.phases:
+            if block < count:
+                return name
+            block -= count
+        raise IndexError(f"the plan has {self.blocks} blocks")
+
+    def rate_at(self, block: int, step: int) -> float:
+        warm = min(1.0, (step + 1) / self.warm_up_steps)
+        left = (self.blocks - block) / max(1.0, self.anneal * self.blocks)
+        fall = 1.0 if left >= 1 else 0.5 * (1 - math.cos(math.pi * left))
+        return self.rate * warm * max(0.01, fall)
+
+
+def run_rank(rank: int, plan: Plan) -> None:
+    """Train as one of `plan.ranks` processes that average their gradients."""
+    torch.set_num_threads(1)
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    os.environ.setdefault("MASTER_PORT", "29517")
+    dist.init_process_group("gloo", rank=rank, world_size=plan.ranks)
+    try:
+        Trainer(rank, plan).run()
+    finally:
+        dist.destroy_process_group()
+
+
+class Trainer:
+    """One rank's model, optimiser and clock."""
+
+    def __init__(self, rank: int, plan: Plan) -> None:
+        torch.manual_seed(plan.seed)
+        register_attention()
+        self.rank, self.plan = rank, plan
+        self.model = new_model(plan.initial).to(plan.device).train()
+        self.model.decoder.config._attn_implementation = ATTENTION
+        self.parameters = list(self.model.parameters())
+        self.optimizer = torch.optim.AdamW(
+            self.parameters, lr=plan.rate, betas=(0.9, 0.98), weight_decay=0.02
+        )
+        self.block = self.step = self.characters = 0
+        if plan.resume:
+            self._load(torch.load(self._checkpoint, map_location=plan.device))
+        paths = documents(plan.pdfs, held_out=False) if plan.pdfs else ()
+        self.sources = Sources(training_faces(), paths)
+        self.sums: dict[str, float] = defaultdict(float)
+        self.log_steps = 0
+
+    @property
+    def _checkpoint(self) -> Path:
+        return self.plan.out / "checkpoint.pt"
+
+    def run(self) -> None:
+        started = saved = time.monotonic()
+        while self.block < self.plan.blocks:
+            phase = self.plan.phase_of(self.block)
+            seed = f"{self.plan.seed}/{self.rank}/{self.block}"
+            for batch in block_batches(PHASES[phase], self.sources, seed):
+                self._step(phase, batch.to(self.plan.device))
+            self.block += 1
+            now = time.monotonic()
+            if self.block % 10 == 0:
+                self._log(phase, (now - started) / 60)
+            is_over = self._agree((now - started) / 60 > self.plan.minutes)
+            if is_over or self._agree(now - saved > 240):
+                self._save()
+                saved = now
+            if is_over:
+                return
+        self._save()
+
+    def _agree(self, wish: bool) -> bool:
+        """Rank 0's clock decides for all."""
+        flag = torch.tensor([float(wish)])
+        dist.broadcast(flag, 0)
+        return bool(flag.item())
+
+    def _step(self, phase: str, batch: Batch) -> None:
+        rate = self.plan.rate_at(self.block, self.step)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        with torch.autocast(self.plan.device.split(":")[0], dtype=torch.bfloat16):
+            if PHASES[phase].is_tower_only:
+                losses = tower_losses(self.model, batch)
+                total = losses["reading"]
+            else:
+                losses = joint_losses(self.model, batch)
+                total = losses["total"]
+        self.optimizer.zero_grad(set_to_none=True)
+        total.backward()
+        average_gradients(self.parameters)
+        self.optimizer.step()
+        self.step += 1
+        self.characters += self.plan.ranks * int((batch.tokens != v.PAD).sum())
+        self.log_steps += 1
+        for name, value in losses.items():
+            self.sums[name] += float(value.detach())
+
+    def _log(self, phase: str, minutes: float) -> None:
+        if self.rank == 0:
+            record: dict[str, Any] = {
+                "minutes": round(minutes, 1),
+                "phase": phase,
+                "block": self.block,
+                "step": self.step,
+                "characters": self.characters,
+                "rate": self.plan.rate_at(self.block, self.step),
+            }
+            record |= {k: round(s / self.log_steps, 4) for k, s in self.sums.items()}
+            with (self.plan.out / "log.jsonl").open("a") as file:
+                file.write(json.dumps(record) + "\n")
+        self.sums.clear()
+        self.log_steps = 0
+
+    def _save(self) -> None:
+        if self.rank:
+            return
+        state = {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "counters": (self.block, self.step, self.characters),
+            "plan": {k: str(x) for k, x in asdict(self.plan).items()},
+        }
+        temporary = self._checkpoint.with_suffix(".tmp")
+        torch.save(state, temporary)
+        temporary.replace(self._checkpoint)
+        self.model.save_pretrained(self.plan.out / "model")
+
+    def _load(self, state: dict[str, Any]) -> None:
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.block, self.step, self.characters = state["counters"]
+
+
+def average_gradients(parameters: list[torch.nn.Parameter], largest_norm: float = 1.0) -> None:
+    """Average over ranks and clip, as one flat vector: one message a step."""
+    trained = [p for p in parameters if p.grad is not None]
+    flat = torch.cat([p.grad.flatten() for p in trained])
+    dist.all_reduce(flat)
+    flat /= dist.get_world_size()
+    flat *= torch.clamp(largest_norm / (flat.norm() + 1e-6), max=1.0)
+    for parameter, piece in zip(trained, flat.split([p.numel() for p in trained]), strict=True):
+        parameter.grad.copy_(piece.view_as(parameter))
+
+
+def new_model(initial: Path | None) -> ReaderForPageReading:
+    """Fresh weights, or those of a folder."""
+    if initial is not None:
+        return ReaderForPageReading.from_pretrained(initial, dtype=torch.float32)
+    model = ReaderForPageReading(ReaderConfig())
+    set_place_embeddings(model.decoder.embed_tokens.weight.data)
+    return model
+
+
+def set_place_embeddings(weight: Tensor, scale: float = 0.1) -> None:
+    """Start the row and column tokens as the very features visual tokens carry for their places,
+    so that a place can be looked up, and written down, from the first step."""
+    half = weight.shape[1] // 2
+    rows, columns = torch.arange(v.MAX_ROWS), torch.arange(v.MAX_COLUMNS)
+    weight[v.FIRST_ROW : v.FIRST_ROW + v.MAX_ROWS, :half] += scale * sinusoid(rows, half)
+    weight[v.FIRST_COLUMN : v.FIRST_ROW, half:] += scale * sinusoid(columns, half)

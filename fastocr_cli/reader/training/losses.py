@@ -1,0 +1,145 @@
+"""What the reader is taught: to read every column, to look where it reads, to write what it sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.masking_utils import sdpa_mask
+
+from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.modeling import ReaderForPageReading
+from fastocr_cli.reader.training.batches import Batch
+from fastocr_cli.reader.training.samples import IGNORE
+
+ATTENTION = "fastocr_reader_training"
+BLANK_WEIGHT = 0.1
+GAZE_WEIGHT = 0.3
+_KINDS = slice(min(v.LineKind), max(v.LineKind) + 1)
+
+
+@dataclass
+class GazeRecorder:
+    """Collects, during one forward pass, the attention logits of the taught heads.
+
+    logits: layer -> [B, heads, T, N], from text positions to visual ones.
+    """
+
+    layers: tuple[int, ...]
+    heads: int
+    visual: int
+    logits: dict[int, Tensor] = field(default_factory=dict)
+
+    def see(self, layer: int, query: Tensor, key: Tensor, scaling: float) -> None:
+        if layer in self.layers:
+            group = query.shape[1] // key.shape[1]
+            keys = key[:, : -(-self.heads // group), : self.visual].repeat_interleave(group, 1)
+            looking = query[:, : self.heads, self.visual :]
+            self.logits[layer] = looking @ keys[:, : self.heads].transpose(-1, -2) * scaling
+
+
+def recording_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float,
+    dropout: float = 0.0,
+    gaze: GazeRecorder | None = None,
+    **kwargs: Any,
+) -> tuple[Tensor, None]:
+    """Causal SDPA that also shows the gaze recorder the queries and keys. Crops are padded at the
+    end only, so causality needs no mask."""
+    if gaze is not None:
+        gaze.see(module.layer_idx, query, key, scaling)
+    out = F.scaled_dot_product_attention(
+        query, key, value, is_causal=True, scale=scaling, enable_gqa=True
+    )
+    return out.transpose(1, 2).contiguous(), None
+
+
+def register_attention() -> None:
+    AttentionInterface.register(ATTENTION, recording_attention)
+    AttentionMaskInterface.register(ATTENTION, sdpa_mask)
+
+
+def tower_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]:
+    features = model.tower(batch.pixels).flatten(1, 2)
+    return reading_loss(model.column_logits(features), batch.columns)
+
+
+def reading_loss(logits: Tensor, columns: Tensor) -> dict[str, Tensor]:
+    """Dense reading: logits [B, N, 4, C] against the character of every 4 px column."""
+    flat, target = logits.float().flatten(0, 2), columns.flatten()
+    weight = torch.ones(flat.shape[-1], device=flat.device)
+    weight[0] = BLANK_WEIGHT
+    inked = target > 0
+    correct = (flat.argmax(-1) == target)[inked].float().mean()
+    return {
+        "reading": F.cross_entropy(flat, target, weight, ignore_index=IGNORE),
+        "reading_accuracy": correct.detach(),
+    }
+
+
+def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]:
+    """Reading, gaze and next-token losses of one batch; `total` is what is minimised."""
+    features, visual = model.visual_tokens(batch.pixels, batch.origins)
+    start = torch.full_like(batch.tokens[:, :1], v.BOS)
+    written = torch.cat([start, batch.tokens[:, :-1]], dim=1)
+    embedded = model.decoder.embed_tokens(written).to(visual.dtype)
+    gaze = GazeRecorder(model.config.gaze_layers, model.config.gaze_heads, visual.shape[1])
+    hidden = model.decoder(
+        inputs_embeds=torch.cat([visual, embedded], dim=1),
+        position_ids=batch.position_ids,
+        use_cache=False,
+        gaze=gaze,
+    ).last_hidden_state[:, visual.shape[1] :]
+    losses = reading_loss(model.column_logits(features), batch.columns)
+    losses |= token_loss(model.lm_head(hidden), batch)
+    current, following = model.config.gaze_layers
+    seen = torch.roll(batch.cells, 1, dims=1)
+    seen[:, 0] = IGNORE
+    losses["gaze_current"], losses["gaze_current_accuracy"] = gaze_loss(gaze.logits[current], seen)
+    losses["gaze_next"], losses["gaze_next_accuracy"] = gaze_loss(
+        gaze.logits[following], batch.cells
+    )
+    losses["total"] = (
+        losses["tokens"]
+        + losses["reading"]
+        + GAZE_WEIGHT * (losses["gaze_current"] + losses["gaze_next"])
+    )
+    return losses
+
+
+def gaze_loss(logits: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:
+    """Cross-entropy of taught attention [B, heads, T, N] with the cell to look at [B, T], and how
+    often the strongest cell is the right one."""
+    target = cells[:, None].expand(-1, logits.shape[1], -1).flatten()
+    flat = logits.float().flatten(0, 2)
+    known = target != IGNORE
+    accuracy = (flat.argmax(-1) == target)[known].float().mean().detach()
+    return F.cross_entropy(flat, target, ignore_index=IGNORE), accuracy
+
+
+def token_loss(logits: Tensor, batch: Batch) -> dict[str, Tensor]:
+    """Next-token loss. Where line kinds were only guessed, any kind counts as right."""
+    log_probs = logits.float().log_softmax(-1)
+    target = batch.tokens
+    loss = -log_probs.gather(-1, target[..., None]).squeeze(-1)
+    is_kind = (target >= _KINDS.start) & (target < _KINDS.stop)
+    is_guessed = is_kind & ~batch.is_kind_known[:, None]
+    loss = torch.where(is_guessed, -log_probs[..., _KINDS].logsumexp(-1), loss)
+    real = target != v.PAD
+    is_character = (target >= v.FIRST_CHARACTER) & (target < v.FIRST_COLUMN)
+    right = log_probs.argmax(-1) == target
+    return {
+        "tokens": loss[real].mean(),
+        "token_accuracy": right[real].float().mean().detach(),
+        "character_accuracy": right[is_character].float().mean().detach(),
+        "place_accuracy": right[target >= v.FIRST_COLUMN].float().mean().detach(),
+    }

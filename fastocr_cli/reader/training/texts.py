@@ -1,0 +1,142 @@
+"""English text to set on synthetic pages, and text without a language prior.
+
+Sources are documentation and quotation files installed from Debian packages; the split into
+training and held-out is by file, so that "unseen text" means unseen files.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import html
+import random
+import re
+import string
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+SOURCES = (
+    "/usr/share/games/fortunes/*",
+    "/usr/share/doc/python3.11/html/_sources/**/*.txt",
+    "/usr/share/doc/git/**/*.txt",
+    "/usr/share/doc/git/**/*.adoc",
+    "/usr/share/doc/postgresql-doc-15/html/*.html",
+    "/usr/share/doc/jargon-text/*",
+    "/usr/share/doc/miscfiles/**/*",
+)
+_OFFENSIVE = ("men-women", "ethnic", "drugs", "politics", "art", "ascii-art", "sex", "racism")
+_HELD_OUT_PERCENT = 4
+
+
+def is_held_out(path: str) -> bool:
+    """Whether a file belongs to the evaluation: decided by its name, so it never changes."""
+    digest = hashlib.sha256(Path(path).name.encode()).digest()
+    return digest[0] % 100 < _HELD_OUT_PERCENT
+
+
+@cache
+def paragraphs(held_out: bool) -> tuple[str, ...]:
+    """Distinct paragraphs of 30 to 1,500 characters."""
+    found: dict[str, None] = {}
+    for pattern in SOURCES:
+        for path in sorted(Path("/").glob(pattern.lstrip("/"))):
+            if path.is_file() and path.name not in _OFFENSIVE and is_held_out(path.name) == held_out:
+                found.update(dict.fromkeys(_paragraphs_of(path)))
+    if not found:
+        raise FileNotFoundError(f"no text under any of {', '.join(SOURCES)}")
+    return tuple(found)
+
+
+def _paragraphs_of(path: Path) -> Iterator[str]:
+    if path.suffix in (".dat", ".u8"):
+        return
+    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    text = raw.decode("utf-8", errors="ignore")
+    if path.suffix == ".html":
+        text = html.unescape(re.sub(r"<(p|h\d|li|td|dt|dd|pre)\b[^>]*>", "\n\n", text))
+        text = re.sub(r"<[^>]+>", "", text)
+    for block in re.split(r"\n\s*\n|\n%\n", text):
+        paragraph = re.sub(r"\s+", " ", block).strip()
+        if 30 < len(paragraph) < 1500 and _is_prose(paragraph):
+            yield paragraph
+
+
+def _is_prose(paragraph: str) -> bool:
+    letters = sum(c.isalpha() or c == " " for c in paragraph)
+    return letters > 0.75 * len(paragraph) and not re.search(r"(.)\1{4,}", paragraph)
+
+
+@cache
+def words() -> tuple[str, ...]:
+    return tuple(Path("/usr/share/dict/words").read_text(encoding="utf-8").split())
+
+
+_ACCENTED = "áàâäãåæçéèêëíìîïñóòôöõøœúùûüýÿßÁÀÂÄÅÆÇÉÈÊËÍÎÏÑÓÒÔÖØŒÚÙÛÜŠšŽž"
+_SIGNS = "£€¥$¢§¶©®™°±×÷½¼¾²³µ•…†‡«»¿¡–—“”‘’ªº·¬¦"
+
+
+def code_word(rng: random.Random) -> str:
+    """A word no language model can foresee: a code, a number, a name with accents, signs."""
+    kind = rng.random()
+    if kind < 0.30:
+        length = rng.randint(1, 10)
+        return "".join(rng.choices(string.ascii_letters + string.digits, k=length))
+    if kind < 0.60:
+        return _number(rng)
+    if kind < 0.70:
+        return "".join(rng.choices(string.punctuation, k=rng.randint(1, 3)))
+    if kind < 0.80:
+        word = list(rng.choice(words()))
+        word[rng.randrange(len(word))] = rng.choice(_ACCENTED)
+        return "".join(word)
+    if kind < 0.87:
+        return rng.choice(_SIGNS) + (_number(rng) if rng.random() < 0.5 else "")
+    return rng.choice(words()).upper()
+
+
+def _number(rng: random.Random) -> str:
+    pattern = rng.choice(
+        ["{0}", "{0}", "{1:.2f}", "${1:.2f}", "€{1:.2f}", "£{2:,.2f}", "{3}%", "({0})", "#{0}"]
+        + ["{3}.{4}", "{3}/{4}/20{5:02d}", "20{5:02d}-{4:02d}-{3:02d}", "+{0}", "-{1:.1f}", "{2:,}"]
+    )
+    return pattern.format(
+        rng.randint(0, 10 ** rng.randint(1, 7)),
+        rng.random() * 10 ** rng.randint(0, 4),
+        rng.randint(1000, 9_999_999),
+        rng.randint(0, 99),
+        rng.randint(1, 12),
+        rng.randint(0, 40),
+    )
+
+
+def unpredictable(rng: random.Random, length: int) -> str:
+    """About `length` characters of codes, numbers and shuffled words."""
+    share_of_codes = rng.choice([0.2, 0.5, 0.9])
+    pieces: list[str] = []
+    total = 0
+    while total < length:
+        word = code_word(rng) if rng.random() < share_of_codes else rng.choice(words())
+        if rng.random() < 0.12:
+            word += rng.choice(",.;:!?")
+        pieces.append(word)
+        total += len(word) + 1
+    return " ".join(pieces)
+
+
+def passage(rng: random.Random, length: int, *, held_out: bool) -> str:
+    """About `length` characters of prose, with typographic quotes and dashes half of the time."""
+    source = paragraphs(held_out)
+    text = rng.choice(source)
+    while len(text) < length:
+        text += " " + rng.choice(source)
+    if len(text) > length:
+        cut = text.find(" ", length)
+        text = text[:cut] if cut > 0 else text
+    return typographic(text) if rng.random() < 0.5 else text
+
+
+def typographic(text: str) -> str:
+    text = re.sub(r'(^|[\s(\[])"', r"\1“", text).replace('"', "”")
+    text = re.sub(r"(^|[\s(\[])'", r"\1‘", text).replace("'", "’")
+    return text.replace(" -- ", " — ").replace("--", "–").replace("...", "…")

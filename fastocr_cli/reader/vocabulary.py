@@ -1,0 +1,203 @@
+"""The reader's alphabet: characters, line kinds, and places.
+
+The reader writes a page as lines. A line is a kind (what sort of line it is), the row and the
+column of the 16 px cell it starts in, and its words. Between two words stands not a space but
+the column where the next word starts:
+
+    PARAGRAPH row 12 col 5  D e a r  col 8  M r s  LINE row 14 col 5  ...
+
+So the place of every word is part of the text (as in Kosmos-2.5 or Pix2Seq), reading order is
+something the model says rather than something it must remember, and a loop would have to run
+backwards over the page. The cost is two tokens a line; a column costs what a space would.
+
+This module knows ids and strings. It knows neither pictures nor tensors.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+CELL_PX = 16
+MAX_COLUMNS = 128
+MAX_ROWS = 192
+
+PAD, BOS, EOS, IMAGE, UNKNOWN, CELL = range(6)
+"""UNKNOWN is the visible mark of what could not be read; CELL separates the cells of a row."""
+
+
+class LineKind(IntEnum):
+    """What a line is; the value is its token id."""
+
+    LINE = 6  # goes on with the block above
+    PARAGRAPH = 7  # first line of a paragraph
+    HEADING_1 = 8
+    HEADING_2 = 9
+    HEADING_3 = 10
+    ITEM = 11  # first line of a list item; a drawn bullet is not written again
+    TABLE = 12  # first row of a table
+    ROW = 13  # a further row
+    CODE = 14  # a line of code
+
+
+FIRST_CHARACTER = 16
+UNKNOWN_MARK = "�"
+
+_ASCII = "".join(map(chr, range(33, 127)))
+_LATIN_1 = "".join(chr(i) for i in range(0xA1, 0x100) if i != 0xAD)
+_TYPOGRAPHIC = "‘’“”‚„–—•…€†‡™ŒœŠšŽžŸ"
+CHARACTERS = _ASCII + _LATIN_1 + _TYPOGRAPHIC
+FIRST_COLUMN = FIRST_CHARACTER + len(CHARACTERS)
+FIRST_ROW = FIRST_COLUMN + MAX_COLUMNS
+VOCABULARY_SIZE = FIRST_ROW + MAX_ROWS
+
+_CHARACTER_ID = {c: FIRST_CHARACTER + i for i, c in enumerate(CHARACTERS)}
+_FOLDED = {
+    **{"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "ft", "ﬆ": "st"},
+    **{"‐": "-", "‑": "-", "‒": "–", "―": "—", "−": "–", "­": "-"},
+    **{"′": "'", "″": '"', "‛": "‘", "‟": "“", "⁃": "•", "∙": "•", "●": "•", "▪": "•", "■": "•"},
+    **{"∗": "*", "∼": "~", "˜": "~", "ˆ": "^", "⁄": "/", "∕": "/", "⋅": "·", "µ": "µ", "Ω": UNKNOWN_MARK},
+    **{"\u2009": " ", "\u00a0": " ", "\u2002": " ", "\u2003": " ", "\u200a": " ", "\u202f": " "},
+}
+
+
+def fold(text: str) -> str:
+    """Write `text` with the characters the reader knows; what it lacks becomes the unknown mark.
+
+    Ligatures fall apart, look-alike dashes and quotes are folded, accents that have no character
+    of their own are dropped from their letter. Spaces stay spaces.
+    """
+    return "".join(map(_fold_one, text))
+
+
+def _fold_one(character: str) -> str:
+    folded = _FOLDED.get(character, character)
+    if all(c in _CHARACTER_ID or c == " " for c in folded):
+        return folded
+    plain = "".join(
+        c for c in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(c)
+    )
+    if plain and all(c in _CHARACTER_ID for c in plain):
+        return plain
+    return " " if character.isspace() else UNKNOWN_MARK
+
+
+def character_id(character: str) -> int:
+    """Token id of one folded, non-space character."""
+    return UNKNOWN if character == UNKNOWN_MARK else _CHARACTER_ID[character]
+
+
+def column_id(column: int) -> int:
+    return FIRST_COLUMN + min(max(column, 0), MAX_COLUMNS - 1)
+
+
+def row_id(row: int) -> int:
+    return FIRST_ROW + min(max(row, 0), MAX_ROWS - 1)
+
+
+def column_of(token: int) -> int | None:
+    """The column a token names, or None for other tokens."""
+    return token - FIRST_COLUMN if FIRST_COLUMN <= token < FIRST_ROW else None
+
+
+def row_of(token: int) -> int | None:
+    return token - FIRST_ROW if FIRST_ROW <= token < VOCABULARY_SIZE else None
+
+
+def character_of(token: int) -> str | None:
+    if token == UNKNOWN:
+        return UNKNOWN_MARK
+    if FIRST_CHARACTER <= token < FIRST_COLUMN:
+        return CHARACTERS[token - FIRST_CHARACTER]
+    return None
+
+
+def kind_of(token: int) -> LineKind | None:
+    return LineKind(token) if token in LineKind._value2member_map_ else None
+
+
+@dataclass
+class ReadLine:
+    """One line as the reader wrote it: cells of words (one cell unless it is a table row)."""
+
+    kind: LineKind
+    row: int | None
+    column: int | None
+    cells: list[list[str]]
+
+    @property
+    def text(self) -> str:
+        return " ".join(word for cell in self.cells for word in cell if word)
+
+
+def split_lines(tokens: Iterable[int]) -> list[ReadLine]:
+    """Parse token ids into lines; lenient, for a model may write anything."""
+    lines: list[ReadLine] = []
+    for token in tokens:
+        kind = kind_of(token)
+        if kind is not None or not lines:
+            lines.append(ReadLine(kind or LineKind.PARAGRAPH, None, None, [[""]]))
+            if kind is not None:
+                continue
+        _append(lines[-1], token)
+    return [line for line in lines if line.text]
+
+
+def _append(line: ReadLine, token: int) -> None:
+    words = line.cells[-1]
+    if token == CELL:
+        line.cells.append([""])
+    elif (row := row_of(token)) is not None:
+        line.row = row
+    elif (column := column_of(token)) is not None:
+        line.column = column if line.column is None else line.column
+        if words[-1]:
+            words.append("")
+    elif (character := character_of(token)) is not None:
+        words[-1] += character
+
+
+_OPENING = {
+    LineKind.LINE: "\n",
+    LineKind.PARAGRAPH: "\n\n",
+    LineKind.HEADING_1: "\n\n# ",
+    LineKind.HEADING_2: "\n\n## ",
+    LineKind.HEADING_3: "\n\n### ",
+    LineKind.ITEM: "\n- ",
+    LineKind.TABLE: "\n\n",
+    LineKind.ROW: "\n",
+    LineKind.CODE: "\n    ",
+}
+_TABULAR = (LineKind.TABLE, LineKind.ROW)
+
+
+def detokenize(tokens: Sequence[int]) -> str:
+    """The text of the token ids: one line of text per line of the page, blocks parted by a blank
+    line, `#`, `-` and `|` for headings, list items and table rows."""
+    pieces: list[str] = []
+    previous: LineKind | None = None
+    for line in split_lines(tokens):
+        opening = _OPENING[line.kind]
+        if previous is not None and _starts_block(line.kind, previous):
+            opening = "\n" + opening
+        pieces.append(opening + _line_text(line))
+        previous = line.kind
+    return "".join(pieces).strip("\n")
+
+
+def _starts_block(kind: LineKind, previous: LineKind) -> bool:
+    """Whether a kind that is written with a single line feed needs a blank line before it here."""
+    if kind in (LineKind.ITEM, LineKind.CODE):
+        return previous not in (kind, LineKind.LINE) or (
+            kind is LineKind.CODE and previous is LineKind.LINE
+        )
+    return False
+
+
+def _line_text(line: ReadLine) -> str:
+    if line.kind in _TABULAR:
+        cells = (" ".join(filter(None, cell)) for cell in line.cells)
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return line.text
