@@ -9,15 +9,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 import platformdirs
 import torch
 from torch import Tensor
 
-from fastocr_cli.errors import InputError
+from fastocr_cli.errors import InputError, OutputError
 from fastocr_cli.fixation.focal import FocalChoice, Masses, choose
 from fastocr_cli.fixation.settings import FixationSettings
+
+if TYPE_CHECKING:
+    from fastocr_cli.models.base import ModelAdapter
+
+BESIDE_MODEL = "fixation.json"
+"""Name under which a calibration travels in a model's folder."""
 
 _FORMAT = 1
 _TABLES = ("within", "across", "total", "by_head")
@@ -44,7 +51,7 @@ class Calibration:
         return choose(self.masses, self.layers, settings, "calibration")
 
     def save(self, path: Path) -> Path:
-        """Writes the file, parent folders included, and returns its path."""
+        """Writes the file, parent folders included, and returns its path; else OutputError."""
         tables = {name: _rounded(getattr(self.masses, name)) for name in _TABLES}
         facts = {
             "format": _FORMAT,
@@ -55,8 +62,14 @@ class Calibration:
             "pages": self.pages,
             "steps": self.steps,
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(orjson.dumps({**facts, **tables}, option=orjson.OPT_APPEND_NEWLINE))
+        text = orjson.dumps({**facts, **tables}, option=orjson.OPT_APPEND_NEWLINE)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text)
+        except OSError as error:
+            raise OutputError(
+                f"cannot write {path}: {error.strerror}; choose another -o"
+            ) from error
         return path
 
     @classmethod
@@ -87,10 +100,19 @@ def calibration_path(model: str, revision: str | None) -> Path:
     return platformdirs.user_cache_path("fastocr") / "calibrations" / f"{name}.json"
 
 
-def find_calibration(model: str, revision: str | None) -> Calibration | None:
-    """The stored calibration of this model revision, or None."""
-    path = calibration_path(model, revision)
-    return Calibration.load(path) if path.is_file() else None
+def revision_of(adapter: ModelAdapter) -> str | None:
+    """The commit that was loaded, where the hub told it, else the revision as it was asked for."""
+    commit: str | None = getattr(adapter.model.config, "_commit_hash", None)
+    return commit or adapter.revision
+
+
+def find_calibration(adapter: ModelAdapter) -> Calibration | None:
+    """The user's calibration of this model revision, else one in the model's folder, else None."""
+    folder = getattr(adapter.model.config, "_name_or_path", "")
+    cached = calibration_path(adapter.name, revision_of(adapter))
+    beside = [Path(folder) / BESIDE_MODEL] if folder else []
+    found = [path for path in (cached, *beside) if path.is_file()]
+    return Calibration.load(found[0]) if found else None
 
 
 def _rounded(table: Tensor) -> object:

@@ -1,0 +1,116 @@
+"""`fastocr calibrate`: measure a model's focal layers on pages, keep them for later runs.
+
+A Typer command for `cli.py` to mount. The path of the calibration goes to standard output, the
+scores to standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from fastocr_cli.fixation.calibration import Calibration
+    from fastocr_cli.fixation.settings import FixationSettings
+    from fastocr_cli.options import Options
+    from fastocr_cli.results import PageImage
+
+
+def calibrate(
+    pages: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files, folders or globs of pages like those to be read.", metavar="PAGES..."
+        ),
+    ],
+    model: Annotated[str, typer.Option(help="The model to measure.")] = "embedded",
+    keep: Annotated[
+        float, typer.Option(help="Share of the visual tokens whose attention is measured.")
+    ] = 0.05,
+    tokens: Annotated[int, typer.Option(help="Tokens to read of every page.")] = 256,
+    select: Annotated[
+        str | None, typer.Option("--pages", help="Pages of each document, from 1.")
+    ] = None,
+    fixation: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Settings under which layers are then chosen."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Where to write it instead of the user's cache."),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the scores of all layers (PNG, SVG or PDF).")
+    ] = None,
+    device: Annotated[str, typer.Option(help="Where the model runs.")] = "auto",
+    dtype: Annotated[str, typer.Option(help="Precision of the model.")] = "auto",
+    offline: Annotated[bool, typer.Option(help="Never use the network.")] = False,
+    trust_remote_code: Annotated[
+        bool, typer.Option(help="Let a model from the hub run its own Python code.")
+    ] = False,
+) -> int:
+    """Measure which decoder layers know where on the page the model is reading.
+
+    Later runs of `fastocr parse` with this model choose their focal layers from it, instead of
+    spending the first dense steps of the first page on finding them.
+    """
+    from fastocr_cli.api import load_reader
+    from fastocr_cli.fixation.calibrate import calibrate as measure
+    from fastocr_cli.fixation.calibration import calibration_path
+    from fastocr_cli.fixation.settings import FixationSettings, read_settings, split_pairs
+    from fastocr_cli.options import Options
+
+    settings = read_settings(FixationSettings, {**split_pairs(fixation or ()), "keep": keep})
+    options = Options(
+        model=model, device=device, dtype=dtype, offline=offline,
+        trust_remote_code=trust_remote_code, pages=select,
+    )  # fmt: skip
+    reader = load_reader(options)
+    found = measure(reader, _images(pages, options), keep=keep, max_tokens=tokens)
+    path = found.save(output or calibration_path(found.model, found.revision))
+    _report(found, settings)
+    if picture is not None:
+        from fastocr_cli.fixation.picture import draw_calibration
+
+        draw_calibration(found, settings, picture)
+    typer.echo(path)
+    return 0
+
+
+def _images(names: list[str], options: Options) -> Iterator[PageImage]:
+    """The pages, drawn one by one. Raises the first error an input has."""
+    from fastocr_cli.pages import parse_pages
+    from fastocr_cli.pipeline import raster_settings
+    from fastocr_cli.raster import PageFailure, iter_pages
+    from fastocr_cli.sources import resolve
+
+    inputs = resolve(names)
+    if inputs.failures:
+        raise inputs.failures[0].error
+    selection = parse_pages(options.pages) if options.pages else None
+    for document in inputs.documents:
+        for page in iter_pages(document, raster_settings(options), selection):
+            if isinstance(page, PageFailure):
+                raise page.error
+            yield page
+
+
+def _report(calibration: Calibration, settings: FixationSettings) -> None:
+    """One line a layer on standard error, then the choice."""
+    choice = calibration.choice(settings)
+    alone = calibration.masses.alone(reuse=settings.reuse)
+    lines = ["layer  looks at page  recovers alone"]
+    for layer, looks, share in zip(
+        calibration.layers, calibration.masses.total.tolist(), alone, strict=True
+    ):
+        mark = "  focal" if layer in choice.layers else ""
+        lines.append(f"{layer:5d}  {looks:13.1%}  {share:14.1%}{mark}")
+    lines.append(
+        f"{len(choice.layers)} focal of {len(calibration.layers)} layers recover "
+        f"{choice.recovered:.1%} of the visual attention with the top {calibration.keep:.0%} of "
+        f"the patches ({calibration.steps} steps, {calibration.pages} pages)"
+    )
+    typer.echo("\n".join(lines), err=True)
