@@ -115,8 +115,8 @@ class Reader:
             prefill_hook=self._prefill_hook,
         )
         return [
-            self._reading(generation, prepare_ms)
-            for generation, (_, prepare_ms) in zip(generations, prepared, strict=True)
+            self._reading(generation, prompt, prepare_ms)
+            for generation, (prompt, prepare_ms) in zip(generations, prepared, strict=True)
         ]
 
     def to_markdown(self, text: str) -> str:
@@ -128,8 +128,10 @@ class Reader:
         prompt = self.adapter.prepare(_as_image(page))
         return prompt, (time.perf_counter() - began) * 1000
 
-    def _reading(self, generation: Generation, prepare_ms: float) -> PageReading:
-        told = self.adapter.places(generation.token_ids)
+    def _reading(
+        self, generation: Generation, prompt: PromptInputs, prepare_ms: float
+    ) -> PageReading:
+        told = self.adapter.places(generation.token_ids, prompt.layout)
         return PageReading(
             text=self.adapter.detokenize(generation.token_ids),
             token_ids=generation.token_ids,

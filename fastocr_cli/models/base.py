@@ -163,7 +163,9 @@ class ModelAdapter(ABC):
         """Markdown from the model's raw text; hub models mostly write Markdown already."""
         return text
 
-    def places(self, token_ids: Sequence[int]) -> Sequence[Box | None] | None:
+    def places(
+        self, token_ids: Sequence[int], layout: VisualLayout
+    ) -> Sequence[Box | None] | None:
         """Per token its place on the page as the model wrote it, or None if it does not say."""
         return None
 

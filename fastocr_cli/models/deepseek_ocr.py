@@ -21,7 +21,7 @@ from transformers.models.auto.image_processing_auto import get_image_processor_c
 
 from fastocr_cli.errors import MissingModelError, UsageError
 from fastocr_cli.models import grounding
-from fastocr_cli.models.base import LoadRequest, PromptInputs
+from fastocr_cli.models.base import LoadRequest, PromptInputs, VisualLayout
 from fastocr_cli.models.deepseek_pages import MODES, Mode, features_of, mode_for, see
 from fastocr_cli.models.hub import HubAdapter, chat_prompt, load_model, load_tokenizer
 from fastocr_cli.results import Box
@@ -50,7 +50,9 @@ class DeepseekAdapter(HubAdapter):
     def to_markdown(self, text: str) -> str:
         return grounding.without_references(text)
 
-    def places(self, token_ids: Sequence[int]) -> Sequence[Box | None] | None:
+    def places(
+        self, token_ids: Sequence[int], layout: VisualLayout
+    ) -> Sequence[Box | None] | None:
         marks = grounding.mark_ids(self.tokenizer.get_vocab())
         if marks is None or marks[0] not in token_ids:
             return None

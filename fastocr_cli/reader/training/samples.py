@@ -63,14 +63,30 @@ def whole_sample(rng: random.Random, page: Page, *, degrade: bool = True) -> Sam
 
 
 def _window(rng: random.Random, page: Page, height: int, width: int) -> tuple[int, int]:
-    """Upper left corner; most windows start near a line, some anywhere."""
+    """Upper left corner of the fuller of two windows: paper teaches less than text."""
+    corners = [_corner(rng, page, width) for _ in range(2)]
+    return max(corners, key=lambda corner: _text_inside(page, corner, height, width))
+
+
+def _corner(rng: random.Random, page: Page, width: int) -> tuple[int, int]:
+    """Near the start of a line most of the time, else anywhere along it."""
     line = rng.choice(page.lines)
     top = int(line.middle[0] - line.em) - rng.randint(0, 24)
     if rng.random() < 0.7:
-        left = int(line.left[0]) - rng.randint(2, 24)
-    else:
-        left = rng.randint(-8, max(-8, page.grey.shape[1] - width))
-    return top, left
+        return top, int(line.left[0]) - rng.randint(2, 24)
+    return top, rng.randint(-8, max(-8, page.grey.shape[1] - width))
+
+
+def _text_inside(page: Page, corner: tuple[int, int], height: int, width: int) -> float:
+    """How many characters, about, a window shows."""
+    top, left = corner
+    total = 0.0
+    for line in page.lines:
+        if top <= line.middle[0] < top + height:
+            start, stop = float(line.left[0]), float(line.right[-1])
+            shown = min(stop, left + width) - max(start, left)
+            total += len(line.text) * max(0.0, shown) / max(stop - start, 1.0)
+    return total
 
 
 def cut_sample(

@@ -1,0 +1,123 @@
+"""The embedded reader behind the common interface: scaling, prompt, places, Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from fastocr_cli.models.base import LoadRequest, ModelAdapter, PromptInputs, VisualLayout
+from fastocr_cli.models.hub import ATTENTION
+from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.modeling import ReaderForPageReading
+from fastocr_cli.reader.scale import ink_mask, to_reading_size
+from fastocr_cli.reader.unwrap import unwrap
+from fastocr_cli.results import Box
+
+MOST_CELLS = 12_000
+"""Visual tokens a page may have; larger pages are scaled down."""
+FEWEST_TOKENS = 64
+TOKENS_PER_INKED_CELL = 3
+"""A cell holds two to three characters, and each line inks more than one row of cells."""
+
+
+class EmbeddedAdapter(ModelAdapter):
+    """One visual token per 16 px cell, then BOS; the text names the cell of every word."""
+
+    model_types: ClassVar[tuple[str, ...]] = ("fastocr_reader",)
+
+    def __init__(self, request: LoadRequest, model: ReaderForPageReading) -> None:
+        self.name, self.revision = request.source, request.revision
+        self.model, self.tokenizer = model, None
+        self.prompt = "<image><bos>"
+        self.stop_token_ids = frozenset({v.EOS})
+
+    @classmethod
+    def load(cls, request: LoadRequest, config: Any) -> Self:
+        model = ReaderForPageReading.from_pretrained(
+            request.source,
+            dtype=request.dtype,
+            attn_implementation=dict(ATTENTION),
+            use_safetensors=True,
+            **request.hub_arguments,
+        )
+        return cls(request, model.to(request.device).eval())
+
+    @property
+    def decoder(self) -> Any:
+        return self.model.decoder
+
+    def prepare(self, image: Image.Image) -> PromptInputs:
+        page = to_reading_size(image, MOST_CELLS)
+        grey = np.asarray(page)
+        rows, columns = page.height // v.CELL_PX, page.width // v.CELL_PX
+        input_ids = torch.full((1, rows * columns + 1), v.IMAGE)
+        input_ids[0, -1] = v.BOS
+        layout = VisualLayout.raster(torch.arange(rows * columns), rows, columns)
+        return PromptInputs(
+            input_ids, {"pixel_values": as_pixels(grey)}, layout, token_cap(grey)
+        )
+
+    def detokenize(self, token_ids: Sequence[int]) -> str:
+        return v.detokenize(token_ids)
+
+    def to_markdown(self, text: str) -> str:
+        return unwrap(text)
+
+    def places(self, token_ids: Sequence[int], layout: VisualLayout) -> list[Box | None]:
+        """Each token's word: from its column to the next word's, one and a half rows tall."""
+        rows, columns = (int(layout.grid[:, i].max()) + 1 for i in (1, 2))
+        return word_boxes(token_ids, rows, columns)
+
+
+def as_pixels(grey: np.ndarray) -> Tensor:
+    """uint8 [H, W] to float32 [1, 1, H, W] in -1..1."""
+    return torch.from_numpy(grey.astype(np.float32)).div_(127.5).sub_(1)[None, None]
+
+
+def token_cap(grey: np.ndarray) -> int:
+    """What the inked cells of the page can hold."""
+    rows, columns = grey.shape[0] // v.CELL_PX, grey.shape[1] // v.CELL_PX
+    cells = ink_mask(grey).reshape(rows, v.CELL_PX, columns, v.CELL_PX).any(axis=(1, 3))
+    return FEWEST_TOKENS + TOKENS_PER_INKED_CELL * int(cells.sum())
+
+
+def word_boxes(token_ids: Sequence[int], rows: int, columns: int) -> list[Box | None]:
+    """The box of the word each token belongs to, shares of the page; None before the first line."""
+    boxes: list[Box | None] = []
+    word: list[int] = []  # indices of the tokens of the word being read
+    row = column = None
+
+    def close(end: float | None) -> None:
+        if row is None or column is None:
+            return
+        letters = sum(v.character_of(token_ids[i]) is not None for i in word)
+        right = end if end is not None and end > column else column + max(1.0, 0.55 * letters)
+        box = (
+            column / columns,
+            max(0.0, (row - 0.25) / rows),
+            min(1.0, right / columns),
+            min(1.0, (row + 1.25) / rows),
+        )
+        for i in word:
+            boxes[i] = box
+
+    for i, token in enumerate(token_ids):
+        boxes.append(None)
+        if v.kind_of(token) is not None:
+            close(None)
+            word, row, column = [], None, None
+        elif (new_row := v.row_of(token)) is not None:
+            row = min(new_row, rows - 1)
+        elif (new_column := v.column_of(token)) is not None:
+            if column is not None:
+                close(float(new_column))
+                word = []
+            column = min(new_column, columns - 1)
+        word.append(i)
+    close(None)
+    return boxes
