@@ -43,6 +43,11 @@ def blocks_of(neutral: str) -> tuple[Block, ...]:
 
 @cache
 def parser() -> MarkdownIt:
+    """The one parser of this module; see `make_parser`."""
+    return make_parser()
+
+
+def make_parser() -> MarkdownIt:
     """The Markdown we read: raw HTML is on because after `neutralise` it can only be our tables.
 
     Reference definitions are off: "[1]: https://..." on a page is text to keep, not a target.
@@ -69,7 +74,7 @@ class _Collector:
         while index < len(tokens):
             token = tokens[index]
             if token.type == "table_open":
-                end = _closing_index(tokens, index)
+                end = closing_index(tokens, index)
                 blocks.append(self._table(token, table_of(tokens[index:end])))
                 index = end
             elif block := self._block(token, tokens[index - 1] if index else None):
@@ -127,7 +132,10 @@ class _Collector:
 
 
 def plain_text(inline: Token) -> str:
-    """Text of an inline token without Markdown marks; a soft line break is a space."""
+    """Text of an inline token without Markdown marks; a soft line break is a space.
+
+    Formulas keep their dollar signs, or nobody could tell TeX from words.
+    """
     parts = []
     for child in inline.children or ():
         if child.type == "softbreak":
@@ -136,6 +144,8 @@ def plain_text(inline: Token) -> str:
             parts.append("\n")
         elif child.type == "image":
             parts.append(plain_text(child))
+        elif child.type == "formula_inline":
+            parts.append(f"${child.content}$")
         else:
             parts.append(child.content)
     return "".join(parts).strip()
@@ -152,7 +162,8 @@ def table_of(tokens: Sequence[Token]) -> Table:
     return Table(tuple(map(tuple, rows)))
 
 
-def _closing_index(tokens: Sequence[Token], opening: int) -> int:
+def closing_index(tokens: Sequence[Token], opening: int) -> int:
+    """Where the table opened at `opening` closes."""
     level = tokens[opening].level
     return next(
         index

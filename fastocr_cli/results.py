@@ -166,5 +166,6 @@ class PageResult:
     def blocks(self) -> tuple[Block, ...]:
         """The page's blocks in reading order, derived from its Markdown."""
         from fastocr_cli.blocks import split_blocks
+        from fastocr_cli.placing import place_blocks
 
-        return split_blocks(self.markdown)
+        return place_blocks(split_blocks(self.markdown), self.reading)
