@@ -1,0 +1,75 @@
+"""Run the command: one place where exceptions become a line on stderr and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from fastocr_cli.errors import ExitCode, FastocrError
+
+_ClickException = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The `fastocr` command."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carry out one command line; returns the exit code."""
+    from fastocr_cli.cli import app
+
+    try:
+        code = app(list(arguments), prog_name="fastocr", standalone_mode=False)
+        return int(code or 0)
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        return _end_quietly()
+    except Exception as error:
+        return _explain(error, arguments)
+
+
+def _explain(error: Exception, arguments: Sequence[str]) -> int:
+    """One line for a mistake of the user's; for one of ours, what to do about it."""
+    if _wants_traceback(arguments):
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, FastocrError):
+        _say(f"error: {error}")
+        return error.exit_code
+    if isinstance(error, _ClickException):
+        message = error.format_message()  # type: ignore[attr-defined]
+        if message:  # a bare command has shown its help instead
+            _say(f"error: {message}")
+        return ExitCode.USAGE
+    _say(f"error: {type(error).__name__}: {error}; a fault of fastocr's, -vv shows where")
+    return ExitCode.UNEXPECTED
+
+
+def _wants_traceback(arguments: Sequence[str]) -> bool:
+    short = "".join(a[1:] for a in arguments if a.startswith("-") and not a.startswith("--"))
+    verbose = short.count("v") + list(arguments).count("--verbose")
+    return verbose >= 2 or os.environ.get("FASTOCR_DEBUG", "") not in ("", "0")
+
+
+def _say(text: str) -> None:
+    from fastocr_cli.documents import printable
+
+    print(printable(text), file=sys.stderr)
+
+
+def _end_quietly() -> int:
+    """The reader of our output has gone: let nothing complain when the interpreter ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    return ExitCode.OK
+
+
+if __name__ == "__main__":
+    main()

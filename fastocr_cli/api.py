@@ -1,0 +1,123 @@
+"""Documents in, page results out: the library behind the command.
+
+    for page in parse("report.pdf"):
+        print(page.markdown, page.stats.tokens_per_second)
+
+Prints nothing and writes no files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fastocr_cli.errors import FastocrError
+from fastocr_cli.events import DocumentFailed, Event, PageDone
+from fastocr_cli.options import DTYPES, Options
+from fastocr_cli.patience import PatientReader
+from fastocr_cli.pipeline import Pipeline
+from fastocr_cli.results import PageResult
+from fastocr_cli.sources import resolve
+
+if TYPE_CHECKING:
+    from fastocr_cli.reading import Reader
+
+PathLike = str | os.PathLike[str]
+
+
+def parse(
+    inputs: PathLike | Iterable[PathLike],
+    *,
+    model: str = "embedded",
+    device: str = "auto",
+    dtype: str = "auto",
+    keep: float = 1.0,
+    method: str = "fastocr",
+    fixation: Mapping[str, Any] | None = None,
+    max_tokens: int | None = None,
+    max_retries: int = 2,
+    batch_size: int | None = None,
+    offline: bool = False,
+    trust_remote_code: bool = False,
+    pages: str | None = None,
+    dpi: int | None = None,
+    max_pixels: int | None = None,
+    password: str | None = None,
+    recursive: bool = True,
+    reader: Reader | None = None,
+    on_error: Callable[[str, FastocrError], None] | None = None,
+) -> Iterator[PageResult]:
+    """Read files, folders, globs or "-" (stdin), page by page in order, as the pages are asked for.
+
+    Settings are those of `fastocr parse`; see `Options`.
+    reader: one that is loaded already; model, device, dtype, keep and method are then its own.
+    on_error: called with the source and the reason for each input that cannot be read, after
+        which the others are read. Without it the first such reason is raised.
+
+    Raises UsageError at once for settings that cannot be meant, and while reading InputError,
+    EncryptedError or MissingModelError.
+    """
+    options = Options(
+        model=model, device=device, dtype=dtype, keep=keep, method=method,
+        fixation=dict(fixation or {}), max_tokens=max_tokens, max_retries=max_retries,
+        batch_size=batch_size, offline=offline, trust_remote_code=trust_remote_code,
+        pages=pages, dpi=dpi, max_pixels=max_pixels, password=password, recursive=recursive,
+    )  # fmt: skip
+    names = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
+    items = resolve(names, recursive=recursive).items
+    patient = make_reader(options, (lambda: reader) if reader else None)
+    return _results(Pipeline(patient, options).run(enumerate(items)), on_error)
+
+
+def make_reader(
+    options: Options,
+    load: Callable[[], Reader] | None = None,
+    notify: Callable[[str], None] = lambda text: None,
+) -> PatientReader:
+    """A reader with the options' patience; the model is loaded when the first page needs it."""
+    return PatientReader(
+        load or (lambda: load_reader(options)),
+        batch_size=options.batch_size,
+        max_tokens=options.max_tokens,
+        max_retries=options.max_retries,
+        notify=notify,
+    )
+
+
+def load_reader(options: Options) -> Reader:
+    """The model that the options name, `owner/name@revision` included."""
+    from fastocr_cli.reading import Reader
+
+    name, revision = split_revision(options.model)
+    return Reader.from_pretrained(
+        name,
+        device=options.device,
+        dtype=DTYPES[options.dtype],
+        keep=options.keep,
+        method=options.method,
+        fixation=options.fixation,
+        offline=options.offline,
+        trust_remote_code=options.trust_remote_code,
+        revision=revision,
+    )
+
+
+def split_revision(model: str) -> tuple[str, str | None]:
+    """`owner/name@rev` as its two parts; an existing path is never split."""
+    name, at, revision = model.rpartition("@")
+    if not at or os.path.exists(model):  # noqa: PTH110
+        return model, None
+    return name, revision
+
+
+def _results(
+    events: Iterable[Event], on_error: Callable[[str, FastocrError], None] | None
+) -> Iterator[PageResult]:
+    for event in events:
+        if isinstance(event, PageDone):
+            yield event.result
+        elif isinstance(event, DocumentFailed):
+            if on_error is None:
+                raise event.error
+            on_error(event.source, event.error)

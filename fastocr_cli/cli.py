@@ -1,0 +1,107 @@
+"""The commands: parse options, call the work, choose the exit code. Nothing else.
+
+Whatever is heavy is imported inside the commands, so that `--help` and completion stay quick.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from fastocr_cli import flags
+from fastocr_cli.version import __version__
+
+HELP_KEYS = {"help_option_names": ["-h", "--help"]}
+app = typer.Typer(
+    name="fastocr",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings=HELP_KEYS,
+)
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"fastocr {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def fastocr(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "-V", "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Turn PDFs and scans into Markdown, JSON or HTML with a vision-language model.
+
+    Begin with:  fastocr parse report.pdf -o report.md
+    """
+
+
+@app.command()
+def parse(
+    context: typer.Context,
+    inputs: flags.Inputs = None,
+    output: flags.Output = None,
+    format: flags.Format = None,
+    page_breaks: flags.PageBreaks = None,
+    tables: flags.Tables = None,
+    overwrite: flags.Overwrite = None,
+    report: flags.Report = None,
+    model: flags.Model = None,
+    keep: flags.Keep = None,
+    method: flags.Method = None,
+    fixation: flags.Fixation = None,
+    device: flags.Device = None,
+    dtype: flags.DType = None,
+    max_tokens: flags.MaxTokens = None,
+    max_retries: flags.MaxRetries = None,
+    offline: flags.Offline = None,
+    trust_remote_code: flags.TrustRemoteCode = None,
+    pages: flags.Pages = None,
+    dpi: flags.Dpi = None,
+    max_pixels: flags.MaxPixels = None,
+    password: flags.Password = None,
+    recursive: flags.Recursive = None,
+    files_from: flags.FilesFrom = None,
+    batch_size: flags.BatchSize = None,
+    workers: flags.Workers = None,
+    shard: flags.Shard = None,
+    resume: flags.Resume = None,
+    retry_failed: flags.RetryFailed = None,
+    fail_fast: flags.FailFast = None,
+    exit_zero: flags.ExitZero = None,
+    config: flags.ConfigFile = None,
+    no_config: flags.NoConfig = False,
+    progress: flags.ProgressMode = None,
+    color: flags.Color = None,
+    quiet: flags.Quiet = 0,
+    verbose: flags.Verbose = 0,
+) -> int:
+    """Read documents into Markdown, JSON, HTML or text.
+
+    \b
+    fastocr parse report.pdf -o report.md     one document into one file
+    fastocr parse scans/ -o text/ -f md,json  a folder into a folder
+    fastocr parse letter.png | less           one document to standard output
+    """
+    from fastocr_cli.run import Request, run_parse
+
+    options = _options(context.params)
+    request = Request(tuple(inputs or ()), files_from, output, report)
+    return run_parse(request, options)
+
+
+def _options(params: dict[str, Any]) -> Any:
+    """The run's options from all that the command line gave, and from the places behind it."""
+    from fastocr_cli.config import from_command_line, resolve
+
+    options, _ = resolve(
+        from_command_line(params), config_file=params["config"], use_files=not params["no_config"]
+    )
+    return options

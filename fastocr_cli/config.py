@@ -1,0 +1,269 @@
+"""Where each setting comes from: flag > FASTOCR_* > project file > user file > default.
+
+The project file is `fastocr.toml`, or the `[tool.fastocr]` table of `pyproject.toml`, in the
+working directory or the nearest parent that has one. Knows names, types and origins; the meaning
+of the values belongs to `options.py`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from fastocr_cli.errors import UsageError
+from fastocr_cli.options import Options
+
+PREFIX = "FASTOCR_"
+NOT_IN_FILES = frozenset({"password", "trust_remote_code"})
+"""A file found in some folder must not be able to make us run foreign code, and is no place for
+a password."""
+COUNTED = frozenset({"quiet", "verbose"})
+AUTO = frozenset({"batch_size", "workers", "max_tokens", "dpi"})
+"""Numbers that may be left to the program; it knows them as None."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value and the place that decided it, in words."""
+
+    value: Any
+    origin: str
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The settings one place gives; `values` are typed already."""
+
+    origin: str
+    values: Mapping[str, Any]
+
+
+def resolve(
+    flags: Mapping[str, Any],
+    *,
+    config_file: Path | None = None,
+    use_files: bool = True,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> tuple[Options, dict[str, Setting]]:
+    """The options of a run, and for every name the value with its origin.
+
+    flags: what the command line gave, by name; see `from_command_line`.
+    config_file: a file to use in place of the project file.
+    Raises UsageError for unknown names, values of the wrong type, or impossible ones.
+    """
+    environ = os.environ if environ is None else environ
+    layers = [Layer("flag", flags)]
+    layers.append(from_environment(environ))
+    if use_files:
+        layers.extend(from_files(config_file, cwd or Path.cwd()))
+    settings = {name: _first(name, layers) for name in _types()}
+    options = Options(**{name: setting.value for name, setting in settings.items()})
+    return options, settings
+
+
+def from_command_line(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings among a command's parameters, typed; None and a count of 0 mean not given."""
+    flags: dict[str, Any] = {}
+    for name in _types().keys() & params.keys():
+        value, spelt = params[name], f"--{name.replace('_', '-')}"
+        if value is None or value == [] or value == () or (name in COUNTED and not value):
+            continue
+        if isinstance(value, (list, tuple)):
+            flags[name] = parse_pairs(list(value), spelt)
+        else:
+            flags[name] = parse_text(name, value, spelt) if isinstance(value, str) else value
+    return flags
+
+
+def from_environment(environ: Mapping[str, str]) -> Layer:
+    """FASTOCR_KEEP=0.25 and the like. A misspelt name is an error, a foreign one is not."""
+    values: dict[str, Any] = {}
+    for variable, text in environ.items():
+        if not variable.startswith(PREFIX):
+            continue
+        name = variable.removeprefix(PREFIX).lower()
+        if name in _types():
+            values[name] = parse_text(name, text, variable)
+        elif near := _near_miss(name):
+            raise UsageError(f"{variable}: no such setting; did you mean {PREFIX}{near.upper()}?")
+    return Layer("environment", values)
+
+
+def from_files(config_file: Path | None, cwd: Path) -> Iterator[Layer]:
+    """The project's file and the user's, nearest first."""
+    project = config_file or find_project_file(cwd)
+    if project is not None:
+        yield read_file(project)
+    user = user_file()
+    if user.is_file():
+        yield read_file(user)
+
+
+def user_file() -> Path:
+    """Where a user's own defaults live, whether or not the file exists."""
+    import platformdirs
+
+    return platformdirs.user_config_path("fastocr") / "config.toml"
+
+
+def find_project_file(cwd: Path) -> Path | None:
+    """`fastocr.toml`, or a `pyproject.toml` with our table, here or in the nearest parent."""
+    for folder in (cwd, *cwd.parents):
+        candidate = folder / "fastocr.toml"
+        if candidate.is_file():
+            return candidate
+        candidate = folder / "pyproject.toml"
+        if candidate.is_file() and "fastocr" in _load_toml(candidate).get("tool", {}):
+            return candidate
+    return None
+
+
+def read_file(path: Path) -> Layer:
+    """The settings of one TOML file, checked name by name."""
+    table = _load_toml(path)
+    if path.name == "pyproject.toml":
+        table = table.get("tool", {}).get("fastocr", {})
+    values = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        _check_file_key(name, key, path)
+        values[name] = convert(name, value, f"{path}: {key}")
+    return Layer(str(path), values)
+
+
+def parse_text(name: str, text: str, where: str) -> Any:
+    """The typed value of a setting written as text, such as in an environment variable."""
+    kind = _types()[name]
+    if name in AUTO and text == "auto":
+        return None
+    if kind is bool:
+        return _parse_bool(text, where)
+    if kind in (int, float):
+        return _parse_number(kind, text, where)
+    if kind is tuple:
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    if kind is dict:
+        return parse_pairs([part for part in text.split(",") if part.strip()], where)
+    return text
+
+
+def parse_pairs(pairs: list[str], where: str) -> dict[str, Any]:
+    """`["refresh=8", "dilate=true"]` as a dictionary with typed values."""
+    result = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"{where} {pair}: write key=value, such as refresh=8")
+        result[key.strip().replace("-", "_")] = _guess(text.strip())
+    return result
+
+
+def convert(name: str, value: Any, where: str) -> Any:
+    """A TOML value as the type of its setting; text is accepted for lists, ints for floats."""
+    kind = _types()[name]
+    if name in AUTO and value == "auto":
+        return None
+    if kind is tuple:
+        parts = value.split(",") if isinstance(value, str) else value
+        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+            raise UsageError(f"{where}: give text or a list of texts, not {value!r}")
+        return tuple(part.strip() for part in parts)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise UsageError(f"{where}: give {_words(kind)}, not {value!r}")
+    return value
+
+
+def _types() -> dict[str, type]:
+    """Every setting's plain type, None taken off: `int | None` is int, `Mapping` is dict."""
+    hints = get_type_hints(Options)
+    return {f.name: _plain(hints[f.name]) for f in fields(Options)}
+
+
+def _plain(hint: Any) -> type:
+    if isinstance(hint, UnionType):
+        hint = next(part for part in get_args(hint) if part is not NoneType)
+    origin = get_origin(hint) or hint
+    return dict if origin is Mapping else origin
+
+
+def _first(name: str, layers: list[Layer]) -> Setting:
+    for layer in layers:
+        if name in layer.values:
+            return Setting(layer.values[name], layer.origin)
+    return Setting(_default(name), "default")
+
+
+def _default(name: str) -> Any:
+    declared = next(f for f in fields(Options) if f.name == name)
+    if declared.default is not MISSING:
+        return declared.default
+    assert declared.default_factory is not MISSING
+    return declared.default_factory()
+
+
+def _check_file_key(name: str, key: str, path: Path) -> None:
+    if name in NOT_IN_FILES:
+        raise UsageError(
+            f"{path}: {key} is not read from files; use --{name.replace('_', '-')} or "
+            f"{PREFIX}{name.upper()}"
+        )
+    if name not in _types():
+        near = _near_miss(name)
+        hint = f"did you mean {near.replace('_', '-')}?" if near else "see: fastocr config show"
+        raise UsageError(f"{path}: unknown setting {key!r}; {hint}")
+
+
+def _near_miss(name: str) -> str | None:
+    matches = difflib.get_close_matches(name, _types(), n=1, cutoff=0.75)
+    return matches[0] if matches else None
+
+
+def _load_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not valid TOML: {error}") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _parse_bool(text: str, where: str) -> bool:
+    lowered = text.strip().lower()
+    if lowered in ("1", "true", "yes", "on"):
+        return True
+    if lowered in ("", "0", "false", "no", "off"):
+        return False
+    raise UsageError(f"{where} {text}: give true or false")
+
+
+def _parse_number(kind: type, text: str, where: str) -> Any:
+    try:
+        return kind(text)
+    except ValueError as error:
+        raise UsageError(f"{where} {text}: give {_words(kind)}") from error
+
+
+def _guess(text: str) -> Any:
+    """The value a person means: true, 8, 0.5, or the text itself."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _words(kind: type) -> str:
+    names = {bool: "true or false", int: "a whole number", float: "a number", dict: "a table"}
+    return names.get(kind, "text")

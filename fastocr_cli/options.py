@@ -1,0 +1,133 @@
+"""One frozen object with every setting of a run, checked in one place.
+
+Knows the meaning and the limits of each setting; does not know where a value came from
+(`config.py` does) nor how it is spelt on the command line (`cli.py` does).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastocr_cli.errors import UsageError
+
+FORMATS = ("md", "json", "jsonl", "html", "txt")
+DTYPES = {"auto": "auto", "bf16": "bfloat16", "f16": "float16", "f32": "float32"}
+"""Short names and torch's."""
+
+_DEVICE = re.compile(r"auto|cpu|mps|xpu|cuda(:\d+)?")
+_SHARD = re.compile(r"(\d+)/(\d+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Settings of one run. Names are those of the flags, with underscores.
+
+    keep: share of the visual tokens that layers other than focal ones attend to, 0 < keep <= 1.
+    fixation: further settings of the pruning method, by name.
+    max_tokens: most tokens per page; None lets the model's adapter derive it from the page.
+    max_retries: further attempts at a page that looped, was cut short or failed.
+    batch_size: pages decoded together; None chooses by device.
+    dpi: resolution at which PDF pages are drawn; None leaves it to the model.
+    pages: such as "1,3-5,9-end", from 1; None means all.
+    max_pixels: cap on a page's raster; larger pages are drawn at a lower resolution; None leaves it
+        to the rasteriser.
+    workers: processes that draw pages ahead of the model; None chooses, 0 draws in line.
+    shard: "i/n" reads every n-th input, beginning with the i-th (from 1).
+    """
+
+    model: str = "embedded"
+    device: str = "auto"
+    dtype: str = "auto"
+    keep: float = 1.0
+    method: str = "fastocr"
+    fixation: Mapping[str, Any] = field(default_factory=dict)
+    max_tokens: int | None = None
+    max_retries: int = 2
+    batch_size: int | None = None
+    offline: bool = False
+    trust_remote_code: bool = False
+
+    pages: str | None = None
+    dpi: int | None = None
+    max_pixels: int | None = None
+    password: str | None = field(default=None, repr=False)
+    recursive: bool = True
+
+    format: tuple[str, ...] = ()
+    page_breaks: str = "none"
+    tables: str = "md"
+    overwrite: bool = False
+    resume: bool = True
+    retry_failed: bool = False
+
+    workers: int | None = None
+    shard: str | None = None
+    fail_fast: bool = False
+    exit_zero: bool = False
+
+    progress: str = "auto"
+    color: str = "auto"
+    quiet: int = 0
+    verbose: int = 0
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @property
+    def shard_of(self) -> tuple[int, int]:
+        """This shard's index from 0, and how many there are."""
+        match = _SHARD.fullmatch(self.shard or "1/1")
+        assert match is not None
+        return int(match[1]) - 1, int(match[2])
+
+
+def _check(options: Options) -> None:
+    """Refuse what cannot be meant, with the value, the limits and what to try."""
+    if not 0 < options.keep <= 1:
+        raise UsageError(
+            f"--keep {options.keep:g}: give a share of the visual tokens above 0 and at most 1, "
+            "such as 0.25"
+        )
+    _check_choice("dtype", options.dtype, tuple(DTYPES))
+    _check_choice("page-breaks", options.page_breaks, ("none", "comment", "rule"))
+    _check_choice("tables", options.tables, ("md", "html"))
+    _check_choice("progress", options.progress, ("auto", "bar", "lines", "json", "none"))
+    _check_choice("color", options.color, ("auto", "always", "never"))
+    for format_ in options.format:
+        _check_choice("format", format_, FORMATS)
+    if not _DEVICE.fullmatch(options.device):
+        raise UsageError(f"--device {options.device}: give auto, cpu, cuda, cuda:N, mps or xpu")
+    _check_at_least("dpi", options.dpi, 18)
+    _check_at_most("dpi", options.dpi, 2400)
+    _check_at_least("max-pixels", options.max_pixels, 10_000)
+    _check_at_least("max-tokens", options.max_tokens, 1)
+    _check_at_least("max-retries", options.max_retries, 0)
+    _check_at_least("batch-size", options.batch_size, 1)
+    _check_at_least("workers", options.workers, 0)
+    _check_shard(options.shard)
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise UsageError(f"--{name} {value}: choose one of {', '.join(choices)}")
+
+
+def _check_at_least(name: str, value: int | None, least: int) -> None:
+    if value is not None and value < least:
+        raise UsageError(f"--{name} {value}: the least is {least}")
+
+
+def _check_at_most(name: str, value: int | None, most: int) -> None:
+    if value is not None and value > most:
+        raise UsageError(f"--{name} {value}: the most is {most}")
+
+
+def _check_shard(shard: str | None) -> None:
+    if shard is None:
+        return
+    match = _SHARD.fullmatch(shard)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise UsageError(f"--shard {shard}: give i/n with i from 1 to n, such as 1/4")

@@ -1,0 +1,192 @@
+"""A reader that is loaded when first needed, tries again, and survives a lack of memory.
+
+A page that looped, was cut short or failed is read again, first at another scale, then with
+dense attention, as often as allowed; the best attempt is kept. When memory runs out the batch is
+halved, for good. Knows the Reader's interface and nothing of files or outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PIL import Image
+
+from fastocr_cli.errors import FastocrError
+from fastocr_cli.results import PageImage, PageReading, PageStats, PageStatus
+
+if TYPE_CHECKING:
+    from fastocr_cli.reading import Reader
+
+OTHER_SCALE = 0.85
+_PREFERENCE = (PageStatus.FAILED, PageStatus.LOOPED, PageStatus.TRUNCATED, PageStatus.OK)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What one try at a page gave; warnings say what went wrong, or what helped."""
+
+    reading: PageReading
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        return self.reading.status.is_complete
+
+    @property
+    def rank(self) -> int:
+        return _PREFERENCE.index(self.reading.status)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One further way to read a page: its name, a change of scale, other arguments of `read`."""
+
+    name: str
+    scale: float = 1.0
+    arguments: tuple[tuple[str, Any], ...] = ()
+
+
+class PatientReader:
+    """Reads batches of pages, one attempt after another, and always returns one result a page.
+
+    load: gives the Reader; called once, at the first page that needs it.
+    batch_size: pages decoded together; None takes what suits the reader's device.
+    max_tokens: as the user set it; a page cut short at a limit of the user's is not read again.
+    notify: is told, in a line, when the batch had to shrink.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Reader],
+        *,
+        batch_size: int | None = None,
+        max_tokens: int | None = None,
+        max_retries: int = 2,
+        notify: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._load = load
+        self._asked_size = batch_size
+        self._smaller_size: int | None = None
+        self._max_tokens = max_tokens
+        self._max_retries = max_retries
+        self._notify = notify
+
+    @cached_property
+    def reader(self) -> Reader:
+        return self._load()
+
+    @property
+    def batch_size(self) -> int:
+        return self._smaller_size or self._asked_size or self.reader.batch_size
+
+    @property
+    def is_loaded(self) -> bool:
+        return "reader" in vars(self)
+
+    @property
+    def model(self) -> str:
+        """Name and revision, as the journal and the report call the model."""
+        adapter = self.reader.adapter
+        return f"{adapter.name}@{adapter.revision or 'local'}"
+
+    def to_markdown(self, text: str) -> str:
+        return self.reader.to_markdown(text)
+
+    def read(self, pages: Sequence[PageImage]) -> list[Attempt]:
+        """One attempt a page, in order; several where the first is not complete."""
+        best = self._read_images(pages)
+        for rung in self._rungs():
+            bad = [i for i, attempt in enumerate(best) if self._deserves_another(attempt)]
+            if not bad:
+                break
+            again = self._read_images([_scaled(pages[i], rung.scale) for i in bad], rung.arguments)
+            for i, attempt in zip(bad, again, strict=True):
+                best[i] = _better(best[i], attempt, rung)
+        return best
+
+    def _rungs(self) -> list[Rung]:
+        rungs = [Rung(f"at {OTHER_SCALE:.0%} of the size", scale=OTHER_SCALE)]
+        if self.reader.keep < 1:
+            rungs.append(Rung("with dense attention", arguments=(("keep", 1.0),)))
+        return rungs[: self._max_retries]
+
+    def _deserves_another(self, attempt: Attempt) -> bool:
+        """Not where the user's own limit cut the page short: it would do so again."""
+        reading = attempt.reading
+        is_users_limit = (
+            reading.status is PageStatus.TRUNCATED
+            and self._max_tokens is not None
+            and reading.stats.generated_tokens >= self._max_tokens
+        )
+        return not attempt.is_complete and not is_users_limit
+
+    def _read_images(
+        self, images: Sequence[PageImage], arguments: tuple[tuple[str, Any], ...] = ()
+    ) -> list[Attempt]:
+        attempts: list[Attempt] = []
+        while len(attempts) < len(images):
+            part = images[len(attempts) : len(attempts) + self.batch_size]
+            attempts += self._read_part(part, dict(arguments))
+        return attempts
+
+    def _read_part(self, images: Sequence[PageImage], arguments: dict[str, Any]) -> list[Attempt]:
+        """One batch; on a lack of memory in halves, on another fault page by page."""
+        parts: list[Sequence[PageImage]]
+        try:
+            readings = self.reader.read(images, max_tokens=self._max_tokens, **arguments)
+            return [Attempt(reading) for reading in readings]
+        except FastocrError:
+            raise
+        except Exception as error:
+            if len(images) == 1:
+                return [_failed(error)]
+            if is_out_of_memory(error):
+                self._shrink(len(images) // 2)
+                half = len(images) // 2
+                parts = [images[:half], images[half:]]
+            else:
+                parts = [[image] for image in images]
+        # Outside the handler: the error's traceback would keep the failed batch in memory.
+        return [a for part in parts for a in self._read_part(part, arguments)]
+
+    def _shrink(self, size: int) -> None:
+        if self._smaller_size is None or size < self._smaller_size:
+            self._smaller_size = size
+            self._notify(f"out of memory: going on with {size} page(s) at a time")
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Python's own, or torch's, which is known by name so that torch need not be loaded."""
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or "out of memory" in str(error).lower()
+        or "can't allocate memory" in str(error).lower()
+    )
+
+
+def _failed(error: Exception) -> Attempt:
+    reading = PageReading("", (), (), PageStatus.FAILED, PageStats())
+    return Attempt(reading, (f"{type(error).__name__}: {error}",))
+
+
+def _better(old: Attempt, new: Attempt, rung: Rung) -> Attempt:
+    """The new attempt if it ended better, marked as a retry if it is complete."""
+    if new.rank <= old.rank:
+        return old
+    if not new.is_complete:
+        return new
+    reading = replace(new.reading, status=PageStatus.RETRIED)
+    return Attempt(reading, (f"{old.reading.status} at first, read again {rung.name}",))
+
+
+def _scaled(page: PageImage, scale: float) -> PageImage:
+    if scale == 1:
+        return page
+    size = (max(1, round(page.width_px * scale)), max(1, round(page.height_px * scale)))
+    smaller = Image.fromarray(page.pixels).resize(size, Image.Resampling.LANCZOS)
+    return replace(page, pixels=np.asarray(smaller), dpi=page.dpi * scale)

@@ -1,0 +1,231 @@
+"""The main path: inputs to page images to page texts, as a stream of events in reading order.
+
+Pages are drawn lazily and decoded in batches, also across documents; a page that the journal
+holds, a blank one and one that cannot be drawn need no model. One bad input or page is an event
+like any other and never stops the rest. Knows no output formats and no display.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import orjson
+
+from fastocr_cli.blank import is_blank
+from fastocr_cli.documents import Document, printable, reported_as
+from fastocr_cli.errors import FastocrError, InputError
+from fastocr_cli.events import DocumentDone, DocumentFailed, DocumentOpened, Event, PageDone
+from fastocr_cli.journal import Journal, PageKey
+from fastocr_cli.options import Options
+from fastocr_cli.pages import parse_pages
+from fastocr_cli.patience import Attempt, PatientReader
+from fastocr_cli.raster import open_document
+from fastocr_cli.raster_base import PageSource, RasterSettings
+from fastocr_cli.results import PageImage, PageResult, PageStatus
+from fastocr_cli.sources import BadInput
+
+SETTINGS_THAT_MATTER = (
+    "dtype", "keep", "method", "fixation", "max_tokens", "max_retries", "dpi", "max_pixels",
+)  # fmt: skip
+"""What changes a page's text; the rest (device, batch size, formats) does not make it unread."""
+
+
+@dataclass(frozen=True)
+class UnreadPage:
+    """A drawn page that waits for the model."""
+
+    index: int
+    key: PageKey
+    image: PageImage
+
+
+@dataclass(frozen=True)
+class OpenDocument:
+    """A document whose pages can be drawn. digest: SHA-256 of its bytes; numbers: wanted pages."""
+
+    document: Document
+    digest: str
+    pages: PageSource
+    numbers: tuple[int, ...]
+
+
+class Pipeline:
+    """Reads documents one after another.
+
+    journal: where finished pages are recorded and looked up; None records nothing.
+    has_thumbnails: whether each page comes with a small picture of itself.
+    """
+
+    def __init__(
+        self,
+        reader: PatientReader,
+        options: Options,
+        journal: Journal | None = None,
+        *,
+        has_thumbnails: bool = False,
+    ) -> None:
+        self._reader = reader
+        self._options = options
+        self._journal = journal
+        self._has_thumbnails = has_thumbnails
+        self._selection = parse_pages(options.pages) if options.pages else None
+        self._settings = settings_digest(options)
+        self._raster = raster_settings(options)
+
+    def run(self, items: Iterable[tuple[int, Document | BadInput]]) -> Iterator[Event]:
+        """Everything that happens; a page's event comes once its record is in the journal."""
+        waiting: list[Event | UnreadPage] = []
+        unread = 0
+        for item in self._draw_all(items):
+            waiting.append(item)
+            unread += isinstance(item, UnreadPage)
+            if unread == 0 or unread == self._reader.batch_size:
+                yield from self._finish(waiting)
+                waiting, unread = [], 0
+        yield from self._finish(waiting)
+
+    def _finish(self, waiting: list[Event | UnreadPage]) -> Iterator[Event]:
+        """Read what is unread, all in one batch, and give everything in its order."""
+        unread = [item for item in waiting if isinstance(item, UnreadPage)]
+        attempts = iter(self._reader.read([page.image for page in unread]) if unread else ())
+        for item in waiting:
+            event = self._result(item, next(attempts)) if isinstance(item, UnreadPage) else item
+            if isinstance(event, PageDone) and not event.resumed and self._journal is not None:
+                self._journal.record(event.key, event.result, event.thumbnail)
+            yield event
+
+    def _draw_all(
+        self, items: Iterable[tuple[int, Document | BadInput]]
+    ) -> Iterator[Event | UnreadPage]:
+        for index, item in items:
+            with ExitStack() as scope:
+                try:
+                    opened = self._open(item, scope)
+                except FastocrError as error:
+                    yield DocumentFailed(index, item.source, error)
+                    continue
+                yield DocumentOpened(index, item.source, len(opened.numbers))
+                yield from self._draw_pages(index, opened)
+            yield DocumentDone(index, item.source)
+
+    def _open(self, item: Document | BadInput, scope: ExitStack) -> OpenDocument:
+        """Raises what is wrong with the input, whatever it is, as an error that names it."""
+        if isinstance(item, BadInput):
+            raise item.error
+        with named_errors(item.source):
+            digest = file_digest(item)
+            pages = scope.enter_context(open_document(item, self._raster))
+            return OpenDocument(item, digest, pages, self._numbers(item, pages))
+
+    def _draw_pages(self, index: int, opened: OpenDocument) -> Iterator[PageDone | UnreadPage]:
+        for number in opened.numbers:
+            key = PageKey(opened.digest, number, self._settings, self._reader.model)
+            yield self._recorded(index, key, opened) or self._draw(index, key, opened)
+
+    def _numbers(self, document: Document, pages: PageSource) -> tuple[int, ...]:
+        if self._selection is None:
+            return tuple(range(1, pages.page_count + 1))
+        return self._selection.numbers(pages.page_count, document.source)
+
+    def _recorded(self, index: int, key: PageKey, opened: OpenDocument) -> PageDone | None:
+        """The page from the journal, unless there is a reason to read it again.
+
+        A page without any text is always tried again, one with part of its text on request.
+        """
+        status = self._journal.status(key) if self._journal and self._options.resume else None
+        if status is None or status is PageStatus.FAILED:
+            return None
+        if self._options.retry_failed and not status.is_complete:
+            return None
+        assert self._journal is not None
+        result, thumbnail = self._journal.load(key, opened.document.source)
+        if self._has_thumbnails and thumbnail is None:
+            thumbnail = self._thumbnail(opened.pages.render(key.page))
+        return PageDone(index, result, key, resumed=True, thumbnail=thumbnail)
+
+    def _draw(self, index: int, key: PageKey, opened: OpenDocument) -> PageDone | UnreadPage:
+        """The page as pixels; as a result at once if it is blank or cannot be drawn."""
+        source = opened.document.source
+        try:
+            with named_errors(f"{source}, page {key.page}"):
+                image = opened.pages.render(key.page)
+                has_ink = not is_blank(image)
+        except FastocrError as error:
+            failed = PageResult(
+                source, key.page, PageStatus.FAILED, "", 0, 0, 72.0, warnings=(str(error),)
+            )
+            return PageDone(index, failed, key, error=error)
+        if key.page == opened.numbers[0]:
+            image = replace(image, warnings=(*opened.pages.warnings, *image.warnings))
+        if has_ink:
+            return UnreadPage(index, key, image)
+        result = _page_result(image, PageStatus.BLANK)
+        return PageDone(index, result, key, thumbnail=self._thumbnail(image))
+
+    def _result(self, page: UnreadPage, attempt: Attempt) -> PageDone:
+        reading = attempt.reading
+        result = replace(
+            _page_result(page.image, reading.status),
+            markdown=self._reader.to_markdown(reading.text),
+            reading=reading,
+            warnings=page.image.warnings + attempt.warnings,
+        )
+        return PageDone(page.index, result, page.key, thumbnail=self._thumbnail(page.image))
+
+    def _thumbnail(self, image: PageImage) -> bytes | None:
+        if not self._has_thumbnails:
+            return None
+        from fastocr_cli.writers.thumbnail import make_thumbnail
+
+        return make_thumbnail(image.pixels)
+
+
+def raster_settings(options: Options) -> RasterSettings:
+    """How pages are drawn; what the options leave open is the rasteriser's choice."""
+    chosen = {"dpi": options.dpi, "max_pixels": options.max_pixels}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return RasterSettings(password=options.password, **given)
+
+
+def settings_digest(options: Options) -> str:
+    """A short mark of all settings that change a page's text."""
+    values = orjson.dumps(text_settings(options), option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(values).hexdigest()[:16]
+
+
+def text_settings(options: Options) -> dict[str, Any]:
+    """The settings that change a page's text, by name."""
+    return {name: getattr(options, name) for name in SETTINGS_THAT_MATTER}
+
+
+def file_digest(document: Document) -> str:
+    with reported_as(document.source), document.open() as stream:
+        return hashlib.file_digest(cast(Any, stream), "sha256").hexdigest()
+
+
+@contextmanager
+def named_errors(source: str) -> Iterator[None]:
+    """A fault nobody foresaw, in a library or in us, becomes an error of the input that met it."""
+    try:
+        yield
+    except FastocrError:
+        raise
+    except Exception as error:
+        raise InputError(f"{printable(source)}: {type(error).__name__}: {error}") from error
+
+
+def _page_result(image: PageImage, status: PageStatus) -> PageResult:
+    return PageResult(
+        source=image.source,
+        number=image.number,
+        status=status,
+        markdown="",
+        width_px=image.width_px,
+        height_px=image.height_px,
+        dpi=image.dpi,
+        warnings=image.warnings,
+    )

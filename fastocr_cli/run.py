@@ -1,0 +1,195 @@
+"""One run of `fastocr parse`: from the request to written outputs, a summary and an exit code.
+
+The story is `run_parse`; each step it calls has its own file. Knows the command's rules (what goes
+to which stream, what an interruption means); nothing of models or formats.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import orjson
+
+from fastocr_cli.api import make_reader
+from fastocr_cli.console import Console
+from fastocr_cli.destination import Destination, plan
+from fastocr_cli.documents import Document
+from fastocr_cli.errors import ExitCode, UsageError
+from fastocr_cli.events import DocumentFailed, Event, PageDone
+from fastocr_cli.journal import Journal, journal_paths
+from fastocr_cli.options import Options
+from fastocr_cli.outputs import Outputs
+from fastocr_cli.ownership import make_folder
+from fastocr_cli.patience import PatientReader
+from fastocr_cli.pipeline import Pipeline, text_settings
+from fastocr_cli.progress import Tally, make_progress
+from fastocr_cli.report import RunReport
+from fastocr_cli.sources import BadInput, resolve
+from fastocr_cli.stdio import protected_stdout, quiet_libraries
+from fastocr_cli.writers.output import FileOutput
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line names: inputs, a list of further ones, and where things go."""
+
+    inputs: tuple[str, ...]
+    files_from: str | None = None
+    output: str | None = None
+    report: str | None = None
+
+
+def run_parse(request: Request, options: Options) -> ExitCode:
+    """Read what is asked for, write it, say how it went."""
+    if options.verbose < 1:
+        quiet_libraries()
+    console = Console.for_options(options)
+    items = find_inputs(request, options)
+    destination = plan(request.output, options.format, items)
+    reader = make_reader(options, notify=console.warn)
+    report = RunReport(settings=text_settings(options))
+    with protected_stdout() as product, open_journal(destination, options) as journal:
+        mine = share(items, options)
+        with Outputs(destination, options, reader, product) as outputs:
+            outputs.check(index for index, _ in mine)
+            pipeline = Pipeline(reader, options, journal, has_thumbnails=outputs.needs_thumbnails)
+            follow(pipeline.run(mine), len(mine), outputs, report, console, options)
+        finish(request, destination, journal, reader, report, console)
+    return exit_code(report, options)
+
+
+def find_inputs(request: Request, options: Options) -> tuple[Document | BadInput, ...]:
+    """Every input, good or bad. Raises UsageError if none was named."""
+    if not request.inputs and request.files_from is None:
+        raise UsageError("name a document, as in: fastocr parse report.pdf -o report.md")
+    return resolve(request.inputs, files_from=request.files_from, recursive=options.recursive).items
+
+
+def share(
+    items: tuple[Document | BadInput, ...], options: Options
+) -> list[tuple[int, Document | BadInput]]:
+    """This shard's inputs, each with its place among all of them."""
+    shard, count = options.shard_of
+    return [(index, item) for index, item in enumerate(items) if index % count == shard]
+
+
+@contextmanager
+def open_journal(destination: Destination, options: Options) -> Iterator[Journal | None]:
+    """The record beside the outputs; none where the output is a stream."""
+    if destination.home is None:
+        yield None
+        return
+    folder = make_folder(destination.home)
+    own, others = journal_paths(folder, destination.file, options.shard_of)
+    with Journal(own, others) as journal:
+        yield journal
+
+
+def follow(
+    events: Iterable[Event],
+    files: int,
+    outputs: Outputs,
+    report: RunReport,
+    console: Console,
+    options: Options,
+) -> None:
+    """Pass each event to those who wait for it, until the end, a failure or an interruption."""
+    tally = Tally(files)
+    progress, scope = make_progress(options.progress, console.stream, console.verbosity)
+    with scope, ending_well(report, outputs):
+        for event in events:
+            report.add(event)
+            tally.add(event)
+            outputs.add(event)
+            progress.show(event, tally, report)
+            tell(event, console)
+            if options.fail_fast and report.has_failed:
+                return
+        outputs.finish()
+
+
+def tell(event: Event, console: Console) -> None:
+    """What a person should hear of at once."""
+    if isinstance(event, (DocumentFailed, PageDone)) and event.error is not None:
+        console.error(event.error)
+    elif isinstance(event, PageDone):
+        console.page_trouble(event.result)
+
+
+@contextmanager
+def ending_well(report: RunReport, outputs: Outputs) -> Iterator[None]:
+    """Ctrl-C and a closed pipe end the run in order; a second Ctrl-C ends it at once."""
+
+    def first(signum: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    before = _set_handler(first)
+    try:
+        yield
+    except KeyboardInterrupt:
+        report.is_interrupted = True
+    except BrokenPipeError:
+        report.is_cut_off = True
+        outputs.abandon()
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+
+
+def finish(
+    request: Request,
+    destination: Destination,
+    journal: Journal | None,
+    reader: PatientReader,
+    report: RunReport,
+    console: Console,
+) -> None:
+    """Write the report, say how it went and what to do next."""
+    report.model = reader.model if reader.is_loaded else None
+    if request.report is not None:
+        write_report(Path(request.report), report)
+    if report.is_cut_off:
+        return
+    console.summary(report, destination)
+    for step in next_steps(report, journal):
+        console.next_step(step)
+    if journal is not None and destination.file is not None and report.is_complete:
+        journal.delete()
+
+
+def write_report(path: Path, report: RunReport) -> None:
+    """The run's record as JSON. Raises OutputError."""
+    output = FileOutput(path)
+    try:
+        output.write(orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2) + b"\n")
+        output.commit()
+    finally:
+        output.discard()
+
+
+def next_steps(report: RunReport, journal: Journal | None) -> Iterator[str]:
+    """What a person may want to do now, if not all went well."""
+    if report.is_interrupted and journal is not None:
+        yield f"{report.pages:,} page(s) are on record; run the same command again to go on"
+    elif report.partial_pages:
+        yield f"{report.partial_pages:,} page(s) incomplete: read them again with --retry-failed"
+
+
+def exit_code(report: RunReport, options: Options) -> ExitCode:
+    code = report.exit_code
+    return ExitCode.OK if options.exit_zero and code is not ExitCode.INTERRUPTED else code
+
+
+def _set_handler(handler: Callable[[int, FrameType | None], None]) -> Any:
+    """The handler there was before; None outside the main thread, which alone may set one."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    return signal.signal(signal.SIGINT, handler)

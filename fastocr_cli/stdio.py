@@ -1,0 +1,69 @@
+"""Standard output for the product alone, and quiet libraries.
+
+While `protected_stdout` is open, file descriptor 1 and `sys.stdout` lead to standard error, so a
+stray print of any library, in Python or in C, cannot end up in the document.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import BinaryIO
+
+
+@contextmanager
+def protected_stdout() -> Iterator[BinaryIO]:
+    """The real standard output, as bytes; everything else that is printed goes to stderr."""
+    printed_to = sys.stdout
+    printed_to.flush()
+    is_real = _descriptor(printed_to) == 1
+    product = _move_descriptor() if is_real else printed_to.buffer
+    sys.stdout = sys.stderr
+    try:
+        yield product
+        product.flush()
+    finally:
+        sys.stdout.flush()
+        sys.stdout = printed_to
+        if is_real:
+            _restore_descriptor(product)
+
+
+def abandon(stream: BinaryIO) -> None:
+    """Let what is still buffered for a closed pipe vanish, so that closing it raises nothing."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def quiet_libraries() -> None:
+    """Silence progress bars, warnings and log lines of the libraries underneath."""
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    warnings.filterwarnings("ignore")
+    logging.getLogger().setLevel(logging.ERROR)
+
+
+def _descriptor(stream: object) -> int | None:
+    try:
+        return stream.fileno()  # type: ignore[attr-defined]
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _move_descriptor() -> BinaryIO:
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    return os.fdopen(saved, "wb")
+
+
+def _restore_descriptor(product: BinaryIO) -> None:
+    os.dup2(product.fileno(), 1)
+    with suppress(BrokenPipeError):
+        product.close()

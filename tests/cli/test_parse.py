@@ -1,0 +1,319 @@
+"""`fastocr parse` with real arguments: what it writes, where, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw
+
+from fastocr_cli.errors import ExitCode, MissingModelError, OutputError
+from fastocr_cli.results import PageStatus
+from tests.cli.fakes import make_pdf
+
+
+def make_image(path: Path, text: str = "hello") -> Path:
+    image = Image.new("RGB", (200, 200), "white")
+    ImageDraw.Draw(image).text((30, 60), text, fill="black", font_size=24)
+    image.save(path)
+    return path
+
+
+def test_first_minute(fastocr):
+    make_pdf(Path("report.pdf"), 2)
+    result = fastocr("parse", "report.pdf", "-o", "report.md")
+    assert (result.code, result.out) == (0, b"")
+    assert result.err.startswith("report.pdf: 2 pages ok in ")
+    assert result.err.endswith(" pages/s) -> report.md\n")
+    assert Path("report.md").read_text().startswith("# page 1 ")
+    visible = {p.name for p in Path().iterdir() if not p.name.startswith(".")}
+    assert visible == {"report.pdf", "report.md"}
+
+
+def test_single_input_goes_to_stdout(fastocr):
+    make_pdf(Path("a.pdf"), 2)
+    result = fastocr("parse", "a.pdf")
+    assert result.code == 0
+    assert result.out.count(b"# page") == 2
+    assert list(Path().iterdir()) == [Path("a.pdf")]
+
+
+def test_dash_is_stdout_and_stdin(fastocr):
+    make_pdf(Path("a.pdf"), 2)
+    result = fastocr("parse", "-", "-o", "-", "-f", "txt", stdin=Path("a.pdf").read_bytes())
+    assert result.code == 0
+    assert result.out.startswith(b"page 1 ")
+    assert result.err.startswith("-: 2 pages ok")
+
+
+def test_several_inputs_without_output_are_refused(fastocr, reader):
+    make_pdf(Path("a.pdf"), 1)
+    make_pdf(Path("b.pdf"), 1)
+    result = fastocr("parse", "a.pdf", "b.pdf")
+    assert result.code == ExitCode.USAGE
+    assert "-o out/" in result.err
+    assert not reader.pages_read
+
+
+def test_json_lines_of_several_inputs_to_stdout(fastocr):
+    make_pdf(Path("a.pdf"), 2)
+    make_pdf(Path("b.pdf"), 1)
+    result = fastocr("parse", "a.pdf", "b.pdf", "-f", "jsonl")
+    records = [json.loads(line) for line in result.out.splitlines()]
+    assert [(r["source"], r["number"]) for r in records] == [
+        ("a.pdf", 1),
+        ("a.pdf", 2),
+        ("b.pdf", 1),
+    ]
+
+
+def test_folder_is_mirrored_in_several_formats(fastocr):
+    Path("in/deep").mkdir(parents=True)
+    make_pdf(Path("in/a.pdf"), 1)
+    make_image(Path("in/a.png"))
+    make_pdf(Path("in/deep/文书 \U0001f600.pdf"), 1)
+    result = fastocr("parse", "in", "-o", "out/", "-f", "md,json")
+    assert result.code == 0
+    written = {p.relative_to("out").as_posix() for p in Path("out").rglob("*.*") if p.is_file()}
+    assert {w for w in written if not w.startswith(".fastocr")} == {
+        "a.pdf.md",
+        "a.pdf.json",
+        "a.png.md",
+        "a.png.json",
+        "deep/文书 \U0001f600.md",
+        "deep/文书 \U0001f600.json",
+    }
+
+
+def test_pages_in_order_through_uneven_batches(fastocr, reader):
+    make_pdf(Path("a.pdf"), 5, blank=(2,))
+    make_pdf(Path("b.pdf"), 2)
+    fastocr("parse", "a.pdf", "b.pdf", "-o", "out/", "--batch-size", "4")
+    assert reader.batches == [4, 2]
+    marks = [line[2:8] for line in Path("out/a.md").read_text().splitlines() if line]
+    assert marks == ["page 1", "page 3", "page 4", "page 5"]
+
+
+def test_blank_page_costs_no_model_call(fastocr, reader):
+    make_pdf(Path("a.pdf"), 2, blank=(1, 2))
+    result = fastocr("parse", "a.pdf", "-f", "json")
+    assert result.code == 0
+    assert not reader.batches
+    assert [page["status"] for page in json.loads(result.out)["pages"]] == ["blank", "blank"]
+    assert "2 pages blank" in result.err
+
+
+def test_page_selection(fastocr, reader):
+    make_pdf(Path("a.pdf"), 9)
+    assert fastocr("parse", "a.pdf", "--pages", "1,3-4,9-end").code == 0
+    assert reader.pages_read == [1, 3, 4, 9]
+
+
+BAD = {
+    "missing": ("missing.pdf", ExitCode.INPUT_UNREADABLE),
+    "empty folder": ("empty", ExitCode.INPUT_UNREADABLE),
+    "truncated": ("truncated.pdf", ExitCode.INPUT_UNREADABLE),
+    "zero bytes": ("zero.png", ExitCode.INPUT_UNREADABLE),
+    "cut image": ("cut.png", ExitCode.INPUT_UNREADABLE),
+    "unknown kind": ("notes.docx", ExitCode.INPUT_UNREADABLE),
+    "encrypted": ("locked.pdf", ExitCode.ENCRYPTED),
+}
+
+
+@pytest.fixture
+def bad_files(fastocr) -> None:
+    Path("empty").mkdir()
+    make_pdf(Path("whole.pdf"), 3)
+    Path("truncated.pdf").write_bytes(Path("whole.pdf").read_bytes()[:300])
+    Path("zero.png").write_bytes(b"")
+    make_image(Path("cut.png"))
+    Path("cut.png").write_bytes(Path("cut.png").read_bytes()[:-300])
+    Path("notes.docx").write_bytes(b"PK\x03\x04 something")
+    make_pdf(Path("locked.pdf"), 1, password="secret")
+    Path("whole.pdf").unlink()
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_its_own_code(fastocr, bad_files, case):
+    name, code = BAD[case]
+    result = fastocr("parse", name, "-o", "out.md")
+    assert result.code == code, result.err
+    lines = [line for line in result.err.splitlines() if not line.startswith("warning:")]
+    assert len(lines) == 1
+    assert lines[0].startswith(f"error: {name}")
+    assert "Traceback" not in result.err
+    assert not Path("out.md").exists()
+
+
+def test_bad_inputs_never_stop_the_others(fastocr, bad_files):
+    make_pdf(Path("good.pdf"), 2)
+    names = [name for name, _ in BAD.values()]
+    result = fastocr("parse", *names, "good.pdf", "-o", "out/", "--report", "run.json")
+    assert result.code == ExitCode.PARTIAL
+    assert Path("out/good.md").read_text().count("# page") == 2
+    report = json.loads(Path("run.json").read_text())
+    assert report["exit_code"] == ExitCode.PARTIAL
+    assert [(d["source"], d["status"]) for d in report["documents"]] == [
+        *((name, "failed") for name in names),
+        ("good.pdf", "ok"),
+    ]
+
+
+def test_password(fastocr, monkeypatch):
+    make_pdf(Path("locked.pdf"), 1, password="secret")
+    assert fastocr("parse", "locked.pdf", "--password", "wrong").code == ExitCode.ENCRYPTED
+    assert fastocr("parse", "locked.pdf", "--password", "secret").code == 0
+    monkeypatch.setenv("FASTOCR_PASSWORD", "secret")
+    assert fastocr("parse", "locked.pdf").code == 0
+
+
+IMPOSSIBLE = [
+    ["--keep", "0"],
+    ["--keep", "1.01"],
+    ["--keep", "lots"],
+    ["--pages", "0"],
+    ["--pages", "5-2"],
+    ["--pages", "7"],
+    ["--dpi", "-3"],
+    ["--device", "toaster"],
+    ["--dtype", "int3"],
+    ["--batch-size", "0"],
+    ["--shard", "3/2"],
+    ["--format", "docx"],
+    ["--format", "md,json"],
+    ["--fixation", "refresh"],
+    ["--no-such-flag"],
+    ["-o", "a.pdf"],
+]
+
+
+@pytest.mark.parametrize("arguments", IMPOSSIBLE, ids=" ".join)
+def test_impossible_requests_are_usage_errors(fastocr, reader, arguments):
+    make_pdf(Path("a.pdf"), 3)
+    result = fastocr("parse", "a.pdf", *arguments)
+    assert result.code == ExitCode.USAGE
+    assert result.out == b""
+    assert result.err.startswith("error: ")
+    assert len(result.err.splitlines()) == 1
+    assert not reader.pages_read
+
+
+def test_incomplete_page_is_code_6_and_its_text_is_kept(fastocr, reader):
+    reader.behave = lambda page, keep: PageStatus.LOOPED if page.number == 2 else PageStatus.OK
+    make_pdf(Path("a.pdf"), 3)
+    result = fastocr("parse", "a.pdf", "-o", "a.md")
+    assert result.code == ExitCode.PARTIAL
+    assert Path("a.md").read_text().count("# page") == 3
+    assert "warning: a.pdf, page 2: looped" in result.err
+    assert "3 pages (2 ok, 1 looped)" in result.err
+    assert "--retry-failed" in result.err
+    assert fastocr("parse", "a.pdf", "-o", "a.md", "--exit-zero").code == 0
+
+
+def test_fault_in_the_model_is_the_page_s_alone(fastocr, reader):
+    def behave(page, keep):
+        if page.number == 1:
+            raise RuntimeError("tensor of the wrong shape")
+        return PageStatus.OK
+
+    reader.behave = behave
+    make_pdf(Path("a.pdf"), 3)
+    result = fastocr("parse", "a.pdf", "-f", "json")
+    statuses = [page["status"] for page in json.loads(result.out)["pages"]]
+    assert (result.code, statuses) == (ExitCode.PARTIAL, ["failed", "ok", "ok"])
+    assert "RuntimeError: tensor of the wrong shape" in result.err
+
+
+def test_fail_fast_stops_at_the_first_failure(fastocr, reader):
+    make_pdf(Path("b.pdf"), 1)
+    result = fastocr("parse", "missing.pdf", "b.pdf", "-o", "out/", "--fail-fast")
+    assert result.code == ExitCode.INPUT_UNREADABLE
+    assert not reader.pages_read
+
+
+def test_what_we_did_not_write_is_not_replaced(fastocr, reader):
+    make_pdf(Path("a.pdf"), 1)
+    Path("a.md").write_text("my notes")
+    result = fastocr("parse", "a.pdf", "-o", "a.md")
+    assert result.code == ExitCode.OUTPUT_NOT_WRITABLE
+    assert "--overwrite" in result.err
+    assert (Path("a.md").read_text(), reader.pages_read) == ("my notes", [])
+    assert fastocr("parse", "a.pdf", "-o", "a.md", "--overwrite").code == 0
+    assert fastocr("parse", "a.pdf", "-o", "a.md").code == 0
+    Path("a.md").write_text("edited by hand")
+    assert fastocr("parse", "a.pdf", "-o", "a.md").code == ExitCode.OUTPUT_NOT_WRITABLE
+
+
+def test_output_that_cannot_be(fastocr, reader):
+    make_pdf(Path("a.pdf"), 1)
+    Path("file").write_text("")
+    Path("out/a.md").mkdir(parents=True)
+    for arguments in (["-o", "file/a.md"], ["-o", "file/"], ["-o", "out/"]):
+        result = fastocr("parse", "a.pdf", *arguments)
+        assert result.code == ExitCode.OUTPUT_NOT_WRITABLE, arguments
+        assert len(result.err.splitlines()) == 1
+    assert not reader.pages_read
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_read_only_folder(fastocr):
+    make_pdf(Path("a.pdf"), 1)
+    Path("out").mkdir(mode=0o500)
+    assert fastocr("parse", "a.pdf", "-o", "out/").code == ExitCode.OUTPUT_NOT_WRITABLE
+
+
+def test_disk_full_while_writing_leaves_no_half_file(fastocr, monkeypatch):
+    def full(self, data):
+        raise OutputError("a.md: no space left; free some or choose another place with -o")
+
+    monkeypatch.setattr("fastocr_cli.writers.output.FileOutput.write", full)
+    make_pdf(Path("a.pdf"), 1)
+    result = fastocr("parse", "a.pdf", "-o", "a.md")
+    assert result.code == ExitCode.OUTPUT_NOT_WRITABLE
+    assert "no space left" in result.err
+    assert not Path("a.md").exists()
+
+
+def test_name_of_255_bytes(fastocr):
+    name = "é" * 125 + "x" + ".pdf"
+    make_pdf(Path(name), 1)
+    assert fastocr("parse", name, "-o", "out/", "-f", "json").code == 0
+    (written,) = Path("out").glob("*.json")
+    assert len(written.name.encode()) <= 255
+
+
+def test_names_with_odd_characters_stay_on_one_line(fastocr):
+    result = fastocr("parse", "no\nsuch\x1b[31m.pdf", "-o", "out/")
+    assert result.code == ExitCode.INPUT_UNREADABLE
+    assert len(result.err.splitlines()) == 1
+    assert "\x1b[31m." not in result.err
+
+
+def test_files_from_stdin(fastocr, reader):
+    make_pdf(Path("a b.pdf"), 1)
+    make_pdf(Path("c.pdf"), 1)
+    result = fastocr("parse", "--files-from", "-", "-o", "out/", stdin=b"a b.pdf\0c.pdf\0")
+    assert result.code == 0
+    assert Path("out/a b.md").exists()
+    assert Path("out/c.md").exists()
+
+
+def test_shards_share_the_inputs(fastocr):
+    names = [str(make_pdf(Path(f"{stem}.pdf"), 1)) for stem in "abcde"]
+    for shard in ("1/2", "2/2"):
+        assert fastocr("parse", *names, "-o", "out/", "--shard", shard).code == 0
+    assert sorted(p.stem for p in Path("out").glob("*.md")) == list("abcde")
+
+
+def test_missing_model_is_code_3(fastocr, monkeypatch):
+    def missing(options):
+        raise MissingModelError("owner/model is not in the local cache; fetch it by: ...")
+
+    monkeypatch.setattr("fastocr_cli.api.load_reader", missing)
+    make_pdf(Path("a.pdf"), 1)
+    result = fastocr("parse", "a.pdf", "-o", "a.md")
+    assert result.code == ExitCode.MISSING_DEPENDENCY
+    assert result.err == "error: owner/model is not in the local cache; fetch it by: ...\n"
+    assert not Path("a.md").exists()
