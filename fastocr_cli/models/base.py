@@ -80,9 +80,10 @@ class VisualLayout:
         row, column = row.flatten(), column.flatten()
         grid = torch.stack([torch.full_like(row, view), row, column], dim=1)
         x0, y0, x1, y1 = box
-        width, height = (x1 - x0) / columns, (y1 - y0) / rows
-        corner = torch.stack([x0 + column * width, y0 + row * height], dim=1).float()
-        boxes = torch.cat([corner, corner + torch.tensor([width, height])], dim=1)
+        # Edges as shares of the whole, so that the last one is the box's own edge exactly.
+        across = [x0 + (x1 - x0) * (column + step) / columns for step in (0, 1)]
+        down = [y0 + (y1 - y0) * (row + step) / rows for step in (0, 1)]
+        boxes = torch.stack([across[0], down[0], across[1], down[1]], dim=1).float()
         return cls(positions, torch.zeros(len(positions), dtype=torch.bool), grid, boxes)
 
 

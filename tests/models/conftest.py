@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from fastocr_cli.models.base import ModelAdapter
+from fastocr_cli.models.base import ModelAdapter, PromptInputs
 from fastocr_cli.models.loading import load_adapter
 from tests.models.families import FAMILIES
+from tests.models.tiny import page
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -39,3 +40,15 @@ def adapter(checkpoint: Callable[[str], Path]) -> Callable[[str], ModelAdapter]:
         return load_adapter(str(checkpoint(name)), device="cpu", offline=True)
 
     return load
+
+
+@pytest.fixture(scope="session")
+def prompts(adapter: Callable[[str], ModelAdapter]) -> Callable[[str], list[PromptInputs]]:
+    """Family name -> its pages of different sizes, prepared."""
+
+    @cache
+    def prepare(name: str) -> list[PromptInputs]:
+        pages = (page(*size, seed=seed) for seed, size in enumerate(FAMILIES[name].pages))
+        return [adapter(name).prepare(one) for one in pages]
+
+    return prepare

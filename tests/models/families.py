@@ -44,7 +44,7 @@ FAMILIES: dict[str, Family] = {
         Family("idefics3", build_tiled.idefics3, ((60, 40), (90, 120))),
         Family("granite_docling", build_tiled.granite_docling, ((60, 60), (60, 120), (150, 100))),
         Family("hunyuan_vl", build_tiled.hunyuan_vl, ((60, 50), (150, 90), (90, 200))),
-        Family("deepseek_ocr2", build_deepseek.deepseek_ocr2, ((300, 200), (900, 600))),
+        Family("deepseek_ocr2", build_deepseek.deepseek_ocr2, ((300, 200), (900, 450))),
         Family("unlimited_ocr", build_deepseek.unlimited_ocr, ((60, 50), (150, 90), (90, 200))),
         Family("deepseek_vl_v2", build_deepseek_v1.deepseek_ocr_v1, ((400, 300), (1300, 700))),
     )

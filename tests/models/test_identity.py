@@ -44,17 +44,18 @@ def library_tokens(model: Any, adapter: ModelAdapter, prompt: PromptInputs) -> l
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_tokens_equal_the_librarys_alone_and_in_a_ragged_batch(
-    name: str, adapter: Callable[[str], ModelAdapter], checkpoint: Callable[[str], Path]
+    name: str,
+    adapter: Callable[[str], ModelAdapter],
+    prompts: Callable[[str], list[PromptInputs]],
+    checkpoint: Callable[[str], Path],
 ) -> None:
-    family = adapter(name)
+    family, pages = adapter(name), prompts(name)
     stock = library_model(name, checkpoint(name))
-    pages = [page(*size, seed=seed) for seed, size in enumerate(FAMILIES[name].pages)]
-    prompts = [family.prepare(one) for one in pages]
-    expected = [library_tokens(stock, family, prompt) for prompt in prompts]
+    expected = [library_tokens(stock, family, one) for one in pages]
 
     policy = DensePolicy()
-    alone = [generate(family, [one], policy=policy, max_tokens=TOKENS)[0] for one in prompts]
-    together = generate(family, prompts, policy=policy, max_tokens=TOKENS)
+    alone = [generate(family, [one], policy=policy, max_tokens=TOKENS)[0] for one in pages]
+    together = generate(family, pages, policy=policy, max_tokens=TOKENS)
 
     assert [list(one.token_ids) for one in alone] == expected
     assert [list(one.token_ids) for one in together] == expected
@@ -65,7 +66,7 @@ def test_tokens_equal_the_librarys_alone_and_in_a_ragged_batch(
 def test_the_page_reaches_the_decoder(name: str, adapter: Callable[[str], ModelAdapter]) -> None:
     family = adapter(name)
     size = FAMILIES[name].pages[0]
-    prompts = [family.prepare(page(*size, seed=seed)) for seed in (1, 2)]
-    assert torch.equal(prompts[0].input_ids, prompts[1].input_ids)
-    first, second = generate(family, prompts, policy=DensePolicy(), max_tokens=TOKENS)
+    pages = [family.prepare(page(*size, seed=seed)) for seed in (1, 2)]
+    assert torch.equal(pages[0].input_ids, pages[1].input_ids)
+    first, second = generate(family, pages, policy=DensePolicy(), max_tokens=TOKENS)
     assert (first.token_ids, first.logprobs) != (second.token_ids, second.logprobs)
