@@ -9,6 +9,8 @@ more than four query heads a KV head both turn round, since a bag reads a row on
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -35,8 +37,13 @@ def prefers_bag(group: int) -> bool:
 
 def bag_rows(rows: Tensor, kv_heads: int, group: int) -> Tensor:
     """Rows [T] of a cache [N, Hkv, D] as rows of its view [N * Hkv, D], head by head: [Hq, T]."""
-    heads = torch.arange(kv_heads, device=rows.device).repeat_interleave(group)
-    return rows * kv_heads + heads.unsqueeze(1)
+    return rows * kv_heads + _kv_head_of(kv_heads, group)
+
+
+@cache
+def _kv_head_of(kv_heads: int, group: int) -> Tensor:
+    """[Hq, 1], the KV head each query head reads."""
+    return torch.arange(kv_heads).repeat_interleave(group).unsqueeze(1)
 
 
 def bag_sum(values: Tensor, rows: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:

@@ -50,10 +50,9 @@ class AttendedSet:
     def positions(self, row: int) -> Tensor:
         """[T] int64, the positions row `row` attends to: selected ones first, then the span."""
         selected = self.indices[row]
-        span = torch.arange(
-            int(self.text_start[row]), int(self.lengths[row]), device=selected.device
-        )
-        return torch.cat((selected[selected >= 0].long(), span))
+        selected = selected[selected >= 0].long()
+        start, stop = int(self.text_start[row]), int(self.lengths[row])
+        return torch.cat((selected, torch.arange(start, stop, device=selected.device)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,18 +90,19 @@ def _span(row: Tensor) -> tuple[int, int] | None:
 
 def check_cache(query: Tensor, keys: Tensor, values: Tensor, rows: int) -> None:
     """Raise ValueError unless query [B, Hq, D] and caches [B, L_max, Hkv, D] fit together."""
-    require(query.dim() == 3, "query must be [B, Hq, D], got", tuple(query.shape))
-    require(keys.dim() == 4, "keys must be [B, L_max, Hkv, D], got", tuple(keys.shape))
-    same = keys.shape == values.shape
-    require(same, "keys and values differ:", tuple(keys.shape), tuple(values.shape))
-    fits = query.shape[0] == keys.shape[0] == rows and query.shape[2] == keys.shape[3]
-    require(fits, "query, keys, rows differ:", tuple(query.shape), tuple(keys.shape), rows)
-    grouped = query.shape[1] % keys.shape[2] == 0
-    require(grouped, "query heads are no multiple of KV heads:", query.shape[1], keys.shape[2])
-    types = query.dtype == keys.dtype == values.dtype
-    require(types, "dtypes differ:", query.dtype, keys.dtype, values.dtype)
-    packed = keys.stride(3) == values.stride(3) == query.stride(2) == 1
-    require(packed, "the head dimension must be contiguous, strides:", keys.stride(3))
+    shape, cache = query.shape, keys.shape
+    fits = len(shape) == 3 and len(cache) == 4 and cache == values.shape
+    fits = fits and shape[0] == cache[0] == rows and shape[2] == cache[3]
+    if not fits or shape[1] % cache[2]:
+        raise ValueError(
+            "query [B, Hq, D], keys and values [B, L_max, Hkv, D] with Hq a multiple of Hkv and "
+            f"{rows} rows do not fit: {tuple(shape)}, {tuple(cache)}, {tuple(values.shape)}"
+        )
+    if not query.dtype == keys.dtype == values.dtype:
+        raise ValueError(f"dtypes differ: {query.dtype}, {keys.dtype}, {values.dtype}")
+    strides = query.stride(2), keys.stride(3), values.stride(3)
+    if strides != (1, 1, 1):
+        raise ValueError(f"the head dimension must be contiguous, its strides are {strides}")
 
 
 def require(condition: bool, message: str, *facts: object) -> None:

@@ -23,10 +23,10 @@ def top_positions(scores: Tensor, visual: VisualSet, budgets: Sequence[int]) -> 
     most = min(max(budgets, default=0), tokens)
     best, slots = scores.topk(most, dim=1)
     places = visual.positions.gather(1, slots)
-    dropped = best == float("-inf")
-    if min(budgets) < most:
-        limits = torch.tensor(budgets, device=scores.device).unsqueeze(1)
-        dropped |= torch.arange(most, device=scores.device) >= limits
+    if min(budgets) >= most and tokens == min(visual.counts):
+        return places.sort(1).values
+    limits = torch.tensor(budgets, device=scores.device).unsqueeze(1)
+    spare = torch.arange(most, device=scores.device) >= limits
     # Padding sorts behind every position and turns into -1 afterwards.
-    ordered = places.masked_fill(dropped, _LAST).sort(1).values
+    ordered = places.masked_fill(spare | (best == float("-inf")), _LAST).sort(1).values
     return ordered.masked_fill(ordered == _LAST, -1)

@@ -69,8 +69,24 @@ class _Fetch:
 
 
 def _fetch(attended: AttendedSet, capacity: int, kv_heads: int, group: int) -> _Fetch:
-    rows = [attended.positions(row) + row * capacity for row in range(attended.indices.shape[0])]
+    rows = _cache_rows(attended, capacity)
     heads = kv_heads * group
-    sizes = torch.tensor([len(own) for own in rows]).repeat_interleave(heads)
+    starts, end = [], 0
+    for own in rows:
+        starts.extend(end + head * len(own) for head in range(heads))
+        end += heads * len(own)
     bags = [bag_rows(own, kv_heads, group).view(-1) for own in rows]
-    return _Fetch(rows, torch.cat(bags), sizes.cumsum(0) - sizes)
+    return _Fetch(rows, torch.cat(bags) if len(bags) > 1 else bags[0], torch.tensor(starts))
+
+
+def _cache_rows(attended: AttendedSet, capacity: int) -> list[Tensor]:
+    """Per row of the batch [T_b]: `attended.positions` counted through the whole cache."""
+    indices = attended.indices
+    first = torch.arange(0, capacity * len(indices), capacity).unsqueeze(1)
+    is_place = indices >= 0
+    selected = (indices + first)[is_place].split(is_place.sum(1).tolist())
+    spans = zip(attended.text_start.tolist(), attended.lengths.tolist(), strict=True)
+    return [
+        torch.cat((own, torch.arange(start + row * capacity, stop + row * capacity)))
+        for row, (own, (start, stop)) in enumerate(zip(selected, spans, strict=True))
+    ]
