@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -32,8 +32,12 @@ _STRICT_TABLE = re.compile(rf"(?:\A|(?<=\n\n))({STRICT_HTML.pattern})(?=\n|\Z)")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}")
 
 
+@lru_cache(maxsize=8)
 def neutralise(markdown: str) -> str:
-    """`markdown` with nothing left in it that a browser would run, load or take for a tag."""
+    """`markdown` with nothing left in it that a browser would run, load or take for a tag.
+
+    The last few are remembered, for each format and the blocks ask for the same page.
+    """
     text = clean_text(markdown).strip("\n")
     if not _NEEDS_CARE.search(text):
         return text
@@ -46,7 +50,7 @@ def neutralise(markdown: str) -> str:
 
 def is_neutral(markdown: str) -> bool:
     """Whether a renderer that passes raw HTML through would pass nothing but our tables."""
-    tokens = commonmark(html=True).parse(markdown)
+    tokens = _careless_parser().parse(markdown)
     return all(
         _is_harmless(token, in_cell=before is not None and before.type in ("th_open", "td_open"))
         for before, token in pairwise([None, *tokens])
@@ -55,9 +59,15 @@ def is_neutral(markdown: str) -> bool:
 
 
 @cache
-def commonmark(html: bool) -> MarkdownIt:
-    """CommonMark with pipe tables; with `html`, what renderers do at their least careful."""
-    return MarkdownIt("commonmark", {"html": html}).enable(["table", "strikethrough"])
+def _careless_parser() -> MarkdownIt:
+    """CommonMark with pipe tables and raw HTML: renderers at their least careful."""
+    return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+
+
+@cache
+def _block_parser() -> MarkdownIt:
+    """The blocks a page will have once its HTML is escaped; their insides are not looked at."""
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("inline")
 
 
 def _regions(text: str) -> Iterator[tuple[str, str]]:
@@ -67,7 +77,7 @@ def _regions(text: str) -> Iterator[tuple[str, str]]:
     """
     lines = text.split("\n")
     done = 0
-    for token in commonmark(html=False).parse(text):
+    for token in _block_parser().parse(text):
         if token.level == 0 and token.map and token.type in ("fence", "table_open"):
             start, end = token.map
             yield "text", _block(lines[done:start])

@@ -26,7 +26,7 @@ PAGE = """\
 <header>
 <h2 id="{anchor}-title"><a href="#{anchor}" title="Link to this page">Page {number}</a></h2>
 <span class="status {status}">{status}</span>
-<span class="facts" title="Confidence: mean probability the model gave to its own tokens; not calibrated">{facts}</span>
+<span class="facts" title="Confidence: mean token probability, not calibrated">{facts}</span>
 </header>
 <div class="spread">
 {figure}<article>

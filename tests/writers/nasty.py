@@ -1,0 +1,75 @@
+"""Page texts that try to become active in a browser, and a strategy that makes more of them."""
+
+from hypothesis import strategies as st
+
+STRINGS = [
+    "<script>document.title='owned'</script>",
+    "<SCRIPT SRC=//evil.example/x.js></SCRIPT>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "<svg/onload=document.title='owned'>",
+    "<iframe src=\"javascript:parent.document.title='owned'\"></iframe>",
+    "<a href='javascript:alert(1)' onclick=alert(1)>press</a>",
+    "<math><mtext></table><script>document.title='owned'</script>",
+    "<style>body{background:url(//evil.example/x)}</style>",
+    "<base href=//evil.example/><link rel=stylesheet href=x.css>",
+    '<meta http-equiv="refresh" content="0;url=//evil.example">',
+    "<!-- --><script>document.title='owned'</script>",
+    "<!--\n\n<script>document.title='owned'</script>\n\n-->",
+    "<![CDATA[<script>document.title='owned'</script>]]>",
+    "<?php <script>document.title='owned'</script> ?>",
+    "</article></main><script>document.title='owned'</script>",
+    "</style></title><script>document.title='owned'</script>",
+    "<div\nonmouseover='alert(1)'>over</div>",
+    "[press](javascript:alert(1)) [press](<javascript:alert(1)>) [p]( JaVaScRiPt:alert(1) 'x')",
+    "[press](&#106;avascript:alert(1)) [press](java\\script:x) [press](javascript&colon;alert(1))",
+    "[a](x)[b](javascript:alert(1))",
+    "[press][r]\n\n[r]: javascript:alert(1)\n\n[s]:\n  <javascript:alert(1)> 'x'",
+    "> [r]: javascript:alert(1)\n\n[r]",
+    "[press](data:text/html;base64,PHNjcmlwdD4=) [press](vbscript:x) [press](file:///etc/passwd)",
+    "![x](http://evil.example/x.png) ![x](javascript:alert(1)) ![x][r]\n\n[r]: http://evil.example",
+    "![a [b](javascript:x)](//evil.example/x.png)",
+    "<javascript:alert(1)> <https://evil.example/onload=alert(1)>",
+    "`<script>document.title='owned'</script>` and ``<b>`</b>``",
+    "`<b>\n\n`<script>document.title='owned'</script>`",
+    "$ ` $ <script>document.title='owned'</script> `",
+    "```html\n<script>document.title='owned'</script>\n```",
+    "```\n<script>document.title='owned'</script>",
+    "```{=html}\n<script>document.title='owned'</script>\n```",
+    '``` "><script>document.title=1</script>\nx\n```',
+    "- ```\n<script>document.title='owned'</script>\n",
+    "- a\n\n      <script>document.title='owned'</script>",
+    "1. ~~~\n   <b>\n<script>document.title='owned'</script>\n   ~~~",
+    "    <script>document.title='owned'</script>",
+    "a<table><tr><td>x</td></tr></table>```\n<script>document.title='owned'</script>\n\n```\n<b>\n",
+    "<table><tr><td onclick=alert(1) style='x'><script>document.title='owned'</script></td></tr></table>",
+    "<table><tr><td>&lt;script&gt;document.title='owned'&lt;/script&gt;</td></tr></table>",
+    "<table><tr><td><a href=javascript:alert(1)>x</a>[x](javascript:alert(1))</td></tr></table>",
+    "<table><tr><td>a</td>\n\n<td>b<script>document.title='owned'</script>",
+    "<table background=//evil.example/x><caption><img src=x onerror=alert(1)></caption><tr><td>1",
+    "<table><tr><td><table><tr><td>deep<script>x</script></td></tr></table></td></tr></table>",
+    "<table><tr><td colspan=999999999 rowspan=999999999>big</td></tr></table>",
+    "<table>\n<tr><td>x</td></tr>\n</table>\n<script>document.title='owned'</script>",
+    "<table><script>document.title='owned'</script></table>",
+    "|a|b|\n|-|-|\n|<script>document.title='owned'</script>|<br onload=alert(1)>|",
+    "|a|b|\n|-|-|\n|1<br/>2|[x](javascript:alert(1))|",
+    "$x<script>document.title='owned'</script>$ $$\n<b>\n$$ \\href{javascript:alert(1)}{x}",
+    "$$\n```\n$$\n<script>document.title='owned'</script>\n```",
+    "\x1b]0;owned\x07\x1b[31m red \x00 \x0c \x85 \ud800 \u2028 \u202e",
+    "&lt;script&gt;document.title='owned'&lt;/script&gt; &#60;b&#62; &amp;lt;",
+    "---\ntitle: x\n---\n<b>",
+    "{{7*7}} {x} {% raw %} <%= x %> ${x}",
+]
+
+_PIECES = [
+    "<script>", "</script>", "<b>", "<!--", "-->", "<?", "<![CDATA[", "]]>", "<iframe src=x>",
+    "<a href='", "'>", "`", "``", "```", "~~~", "\n", "\n\n", " ", "    ", "\t", "- ", "> ", "1. ",
+    "# ", "===", "---", "|", "|-|-|", "<table>", "<tr>", "<td>", "</td>", "</table>", "<br>",
+    "<td colspan=3>", "<tr><td>x</td></tr></table>", "[a]", "(javascript:x)", ": javascript:y", "!",
+    "![", "](http://x)", "<http://a>", "[", "]", "(", ")", "$", "$$", "\\", "\\(", "\\[", "\\]",
+    "\\href{javascript:x}", "&lt;", "&#60;", "a", "*", "_", "~~",
+]  # fmt: skip
+
+markdown = st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=3)), max_size=40).map(
+    "".join
+)
+"""Strings dense in the pieces that change how Markdown is read."""
