@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastocr_cli.errors import FastocrError
 from fastocr_cli.events import DocumentFailed, Event, PageDone
-from fastocr_cli.options import DTYPES, Options
+from fastocr_cli.options import Options
 from fastocr_cli.patience import PatientReader
 from fastocr_cli.pipeline import Pipeline
 from fastocr_cli.results import PageResult
@@ -93,7 +93,7 @@ def load_reader(options: Options) -> Reader:
     return Reader.from_pretrained(
         name,
         device=options.device,
-        dtype=DTYPES[options.dtype],
+        dtype=options.dtype,
         keep=options.keep,
         method=options.method,
         fixation=options.fixation,

@@ -14,9 +14,7 @@ from typing import Any
 from fastocr_cli.errors import UsageError
 
 FORMATS = ("md", "json", "jsonl", "html", "txt")
-DTYPES = {"auto": "auto", "bf16": "bfloat16", "f16": "float16", "f32": "float32"}
-"""Short names and torch's."""
-
+DTYPES = ("auto", "bf16", "f16", "f32", "bfloat16", "float16", "float32")
 _DEVICE = re.compile(r"auto|cpu|mps|xpu|cuda(:\d+)?")
 _SHARD = re.compile(r"(\d+)/(\d+)")
 
@@ -25,7 +23,7 @@ _SHARD = re.compile(r"(\d+)/(\d+)")
 class Options:
     """Settings of one run. Names are those of the flags, with underscores.
 
-    keep: share of the visual tokens that layers other than focal ones attend to, 0 < keep <= 1.
+    keep: share of the visual tokens that layers other than focal ones attend to, 0 <= keep <= 1.
     fixation: further settings of the pruning method, by name.
     max_tokens: most tokens per page; None lets the model's adapter derive it from the page.
     max_retries: further attempts at a page that looped, was cut short or failed.
@@ -86,12 +84,11 @@ class Options:
 
 def _check(options: Options) -> None:
     """Refuse what cannot be meant, with the value, the limits and what to try."""
-    if not 0 < options.keep <= 1:
+    if not 0 <= options.keep <= 1:
         raise UsageError(
-            f"--keep {options.keep:g}: give a share of the visual tokens above 0 and at most 1, "
-            "such as 0.25"
+            f"--keep {options.keep:g}: give a share of the visual tokens from 0 to 1, such as 0.25"
         )
-    _check_choice("dtype", options.dtype, tuple(DTYPES))
+    _check_choice("dtype", options.dtype, DTYPES)
     _check_choice("page-breaks", options.page_breaks, ("none", "comment", "rule"))
     _check_choice("tables", options.tables, ("md", "html"))
     _check_choice("progress", options.progress, ("auto", "bar", "lines", "json", "none"))

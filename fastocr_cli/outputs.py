@@ -110,5 +110,5 @@ class Outputs:
             self._writers.append((path, writer))
 
     def _provenance(self, source: str) -> Provenance:
-        adapter = self._reader.reader.adapter
-        return Provenance(source, adapter.name, adapter.revision, text_settings(self._options))
+        name = self._reader.reader.adapter.name
+        return Provenance(source, name, self._reader.revision, text_settings(self._options))

@@ -17,6 +17,7 @@ from PIL import Image
 
 from fastocr_cli.errors import FastocrError
 from fastocr_cli.results import PageImage, PageReading, PageStats, PageStatus
+from fastocr_cli.revision import revision_of
 
 if TYPE_CHECKING:
     from fastocr_cli.reading import Reader
@@ -90,8 +91,11 @@ class PatientReader:
     @property
     def model(self) -> str:
         """Name and revision, as the journal and the report call the model."""
-        adapter = self.reader.adapter
-        return f"{adapter.name}@{adapter.revision or 'local'}"
+        return f"{self.reader.adapter.name}@{self.revision or 'local'}"
+
+    @cached_property
+    def revision(self) -> str | None:
+        return revision_of(self.reader.adapter)
 
     def to_markdown(self, text: str) -> str:
         return self.reader.to_markdown(text)

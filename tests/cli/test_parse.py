@@ -170,7 +170,7 @@ def test_password(fastocr, monkeypatch):
 
 
 IMPOSSIBLE = [
-    ["--keep", "0"],
+    ["--keep", "-0.1"],
     ["--keep", "1.01"],
     ["--keep", "lots"],
     ["--pages", "0"],

@@ -1,0 +1,239 @@
+"""The record of finished pages: nothing lost, nothing read twice, nothing changed by a resume."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from fastocr_cli.codec import decode_result, encode_result
+from fastocr_cli.errors import ExitCode, OutputError
+from fastocr_cli.journal import Journal, PageKey
+from fastocr_cli.results import PageReading, PageResult, PageStats, PageStatus
+from tests.cli.fakes import make_pdf
+
+ROOT = Path(__file__).parents[2]
+
+
+def make_result(number: int = 1, status: PageStatus = PageStatus.OK) -> PageResult:
+    reading = PageReading(
+        text="é\n\U0001f600",
+        token_ids=(1, 2**31, 3),
+        logprobs=(-0.1, -1e-30, -0.3333333333333333),
+        status=status,
+        stats=PageStats(visual_tokens=3, decode_ms=0.1 + 0.2, extra={"trace": [1, 2]}),
+        places=((0.1, 0.2, 1 / 3, 1.0), None, (0.0, 0.0, 0.0, 0.0)),
+    )
+    return PageResult("a.pdf", number, status, "# é", 10, 20, 144.0, reading, ("a warning",))
+
+
+def key(page: int, **changes: str) -> PageKey:
+    return PageKey(**{"file": "f" * 64, "page": page, "settings": "s", "model": "m@1", **changes})
+
+
+def test_codec_is_exact_and_knows_every_field():
+    result = make_result()
+    assert decode_result(encode_result(result)) == result
+    without = PageResult("b", 2, PageStatus.BLANK, "", 1, 1, 72.0)
+    assert decode_result(encode_result(without)) == without
+    assert set(encode_result(result)) == {field.name for field in fields(PageResult)}
+    assert set(encode_result(result)["reading"]) == {field.name for field in fields(PageReading)}
+
+
+def test_records_survive_and_are_found_by_all_that_decided_the_text(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    with Journal(path) as journal:
+        journal.record(key(1), make_result(1), b"jpeg")
+        journal.record(key(2), make_result(2, PageStatus.LOOPED))
+    with Journal(path) as journal:
+        result, thumbnail = journal.load(key(1), "renamed.pdf")
+        assert (result.source, result.markdown, thumbnail) == ("renamed.pdf", "# é", b"jpeg")
+        assert journal.status(key(2)) is PageStatus.LOOPED
+        for change in ({"file": "g"}, {"settings": "t"}, {"model": "m@2"}):
+            assert journal.status(key(1, **change)) is None
+
+
+def test_the_last_record_of_a_page_counts(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    with Journal(path) as journal:
+        journal.record(key(1), make_result(1, PageStatus.LOOPED))
+        journal.record(key(1), make_result(1, PageStatus.RETRIED))
+    with Journal(path) as journal:
+        assert journal.status(key(1)) is PageStatus.RETRIED
+
+
+def test_any_cut_leaves_the_whole_records_before_it(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    with Journal(path) as journal:
+        for page in (1, 2, 3):
+            journal.record(key(page), make_result(page))
+    whole = path.read_bytes()
+    ends = [i + 1 for i, byte in enumerate(whole) if byte == 10]
+    for cut in {*ends, *(end - 1 for end in ends), *range(0, len(whole), 97)}:
+        path.write_bytes(whole[:cut])
+        with Journal(path) as journal:
+            kept = sum(end <= cut for end in ends)
+            found = [page for page in (1, 2, 3) if journal.status(key(page))]
+            assert found == [1, 2, 3][:kept]
+            journal.record(key(9), make_result(9))
+        with Journal(path) as journal:
+            assert journal.load(key(9), "a.pdf")[0] == make_result(9)
+
+
+def test_a_damaged_line_costs_only_itself(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    with Journal(path) as journal:
+        for page in (1, 2, 3):
+            journal.record(key(page), make_result(page))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"\0" * 50 + b"\n" + b"[1, 2]\n" + lines[2])
+    with Journal(path) as journal:
+        assert [bool(journal.status(key(page))) for page in (1, 2, 3)] == [True, False, True]
+
+
+def test_two_runs_do_not_share_a_journal(tmp_path):
+    with (
+        Journal(tmp_path / "journal.jsonl"),
+        pytest.raises(OutputError, match="another run"),
+    ):
+        Journal(tmp_path / "journal.jsonl")
+
+
+def test_finished_folder_is_not_read_again(fastocr, reader):
+    make_pdf(Path("a.pdf"), 3)
+    assert fastocr("parse", "a.pdf", "-o", "out/").code == 0
+    first = Path("out/a.md").read_bytes()
+    result = fastocr("parse", "a.pdf", "-o", "out/", "-f", "md,html")
+    assert reader.pages_read == [1, 2, 3]
+    assert "3 already read" in result.err
+    assert Path("out/a.md").read_bytes() == first
+    assert Path("out/a.html").read_text().count("data:image/jpeg") == 3
+    fastocr("parse", "a.pdf", "-o", "out/", "--no-resume")
+    assert len(reader.pages_read) == 6
+    fastocr("parse", "a.pdf", "-o", "out/", "--keep", "0.5")
+    assert len(reader.pages_read) == 9
+
+
+def test_single_file_leaves_no_record_once_all_is_well(fastocr, reader):
+    make_pdf(Path("a.pdf"), 2)
+    fastocr("parse", "a.pdf", "-o", "a.md")
+    fastocr("parse", "a.pdf", "-o", "a.md")
+    assert reader.pages_read == [1, 2, 1, 2]
+    assert {p.name for p in Path(".fastocr").iterdir()} == {".gitignore", "outputs.jsonl"}
+
+
+def test_changed_file_is_read_anew(fastocr, reader):
+    make_pdf(Path("a.pdf"), 1)
+    fastocr("parse", "a.pdf", "-o", "out/")
+    make_pdf(Path("a.pdf"), 2)
+    fastocr("parse", "a.pdf", "-o", "out/")
+    assert reader.pages_read == [1, 1, 2]
+
+
+def test_incomplete_pages_wait_for_retry_failed(fastocr, reader):
+    trouble = {2: PageStatus.LOOPED}
+    reader.behave = lambda page, keep: trouble.get(page.number, PageStatus.OK)
+    make_pdf(Path("a.pdf"), 3)
+    first = fastocr("parse", "a.pdf", "-o", "out/", "--max-retries", "0")
+    again = fastocr("parse", "a.pdf", "-o", "out/", "--max-retries", "0")
+    assert (first.code, again.code) == (ExitCode.PARTIAL, ExitCode.PARTIAL)
+    assert reader.pages_read == [1, 2, 3]
+    trouble.clear()
+    healed = fastocr("parse", "a.pdf", "-o", "out/", "--max-retries", "0", "--retry-failed")
+    assert healed.code == 0
+    assert reader.pages_read == [1, 2, 3, 2]
+
+
+def test_a_page_that_failed_is_always_tried_again(fastocr, reader):
+    def behave(page, keep):
+        if page.number == 2 and reader.batches.count(1) < 2:
+            raise RuntimeError("a hiccup")
+        return PageStatus.OK
+
+    reader.behave = behave
+    make_pdf(Path("a.pdf"), 3)
+    arguments = ("parse", "a.pdf", "-o", "out/", "--max-retries", "0", "-b", "1")
+    trouble = fastocr(*arguments)
+    assert trouble.code == ExitCode.PARTIAL
+    assert fastocr(*arguments).code == 0
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_interrupt_finishes_the_record_and_says_how_to_go_on(fastocr, reader, batch):
+    def behave(page, keep):
+        if page.number == 6 and not interrupted:
+            interrupted.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+        return PageStatus.OK
+
+    interrupted: list[bool] = []
+    reader.behave = behave
+    make_pdf(Path("a.pdf"), 8)
+    arguments = ("parse", "a.pdf", "-o", "a.md", "--batch-size", str(batch))
+    result = fastocr(*arguments)
+    assert result.code == ExitCode.INTERRUPTED
+    recorded = 5 // batch * batch
+    assert f"{recorded} page(s) are on record; run the same command again" in result.err
+    assert not Path("a.md").exists()
+    assert fastocr(*arguments).code == 0
+    assert Path("a.md").read_text().count("# page") == 8
+    assert reader.pages_read[-(8 - recorded) :] == list(range(recorded + 1, 9))
+
+
+def run_slowly(arguments: list[str], log: Path, seconds: float = 0.02) -> subprocess.Popen[bytes]:
+    environment = {
+        **os.environ,
+        "FAKE_LOG": str(log),
+        "FAKE_SECONDS": str(seconds),
+        "PYTHONPATH": str(ROOT),
+    }
+    command = [sys.executable, "-m", "tests.cli.fakes", *arguments]
+    return subprocess.Popen(
+        command, env=environment, cwd=log.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def kill_at(process: subprocess.Popen[bytes], log: Path, pages: int) -> None:
+    """kill -9 once that many pages have begun, at some moment after."""
+    while process.poll() is None:
+        if log.exists() and log.read_text().count("\n") >= pages:
+            time.sleep(random.random() * 0.03)
+            process.kill()
+            break
+        time.sleep(0.002)
+    process.wait()
+
+
+@pytest.mark.parametrize(
+    "moments", [pytest.param(3, id="few"), pytest.param(50, marks=pytest.mark.slow)]
+)
+def test_kill_9_loses_at_most_the_page_in_flight(tmp_path, moments):
+    """Killed again and again until it is done: same bytes, and each kill costs at most one page."""
+    random.seed(moments)
+    pages = 40
+    make_pdf(tmp_path / "a.pdf", pages, blank=(7,))
+    arguments = ["parse", "a.pdf", "-b", "1", "-f", "md,json,jsonl,html", "-q"]
+    assert run_slowly([*arguments, "-o", "whole/"], tmp_path / "whole.log", 0).wait() == 0
+    log = tmp_path / "killed.log"
+    kills = 0
+    for kill in range(moments):
+        begun = log.read_text().count("\n") if log.exists() else 0
+        process = run_slowly([*arguments, "-o", "killed/"], log)
+        kill_at(process, log, begun + 1 + (pages - kill) // (2 * moments))
+        kills += process.returncode == -signal.SIGKILL
+    assert run_slowly([*arguments, "-o", "killed/"], log).wait() == 0
+    assert kills > moments // 2
+    begun_pages = [int(line) for line in log.read_text().split()]
+    assert set(begun_pages) == set(range(1, pages + 1)) - {7}
+    assert len(begun_pages) <= pages - 1 + kills
+    for name in ("a.md", "a.json", "a.jsonl", "a.html"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert not list((tmp_path / "killed").glob("*.part"))
