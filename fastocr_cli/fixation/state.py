@@ -86,8 +86,8 @@ class PruningState(ABC):
         self.ledger = Ledger(self.tokens, trace=trace > 0)
         self._looked_at = max(trace, 1)
         self._longest = 0
-        self._visual = VisualSet(self.tokens.patches)
         self._last_set: tuple[Fixation, AttendedSet] | None = None
+        self._plan_rows()
 
     def begin_step(self, longest: int) -> None:
         self._longest = longest
@@ -114,7 +114,7 @@ class PruningState(ABC):
         rows = rows.to(self.budgets.device)
         self.tokens = self.tokens.rows(rows)
         self.budgets = self.budgets[rows]
-        self._visual = VisualSet(self.tokens.patches)
+        self._plan_rows()
         self.keep_rows(rows)
 
     def keep_rows(self, rows: Tensor) -> None:  # noqa: B027 - most policies keep nothing
@@ -211,8 +211,13 @@ class PruningState(ABC):
 
     def choose(self, scores: Tensor) -> Fixation:
         """The best-scored patches within each row's budget. scores: fp32 [B, P], >= 0 or -inf."""
+        if self._is_even:  # the usual case, without the operations that padding costs
+            masses, best = scores.topk(self.largest, dim=1)
+            self._look(best, masses, scores.sum(dim=1))
+            ordinals = best.sort(dim=1).values
+            return Fixation(ordinals, self.tokens.attended_evenly(ordinals), self.budgets)
         best, masses = best_patches(scores, self.budgets, self.largest)
-        self._look(best, masses, scores.clamp(min=0).sum(dim=1, keepdim=True))
+        self._look(best, masses, scores.clamp(min=0).sum(dim=1))
         return self.fixation(sort_padded(best))
 
     def fixation(self, ordinals: Tensor) -> Fixation:
@@ -220,11 +225,13 @@ class PruningState(ABC):
         return Fixation(ordinals, self.tokens.attended(ordinals), (ordinals >= 0).sum(dim=1))
 
     def _look(self, best: Tensor, masses: Tensor, total: Tensor) -> None:
-        """best, masses: [B, K], best first; total: [B, 1], the mass on all patches."""
-        if not best.shape[1]:
-            return
-        looked = best[:, : self._looked_at]
-        tokens = self.tokens.visual.gather(1, looked.clamp(min=0)).masked_fill(looked < 0, -1)
-        kept = masses.sum(dim=1, keepdim=True)
-        shares = torch.cat([masses[:, : self._looked_at], kept], dim=1) / total.clamp(min=1e-30)
-        self.ledger.look(tokens, shares)
+        """best, masses: [B, K], best first; total: [B], the mass on all patches."""
+        if best.shape[1]:
+            first = slice(0, self._looked_at)
+            # Copies, so that a page's record does not hold on to everything that was chosen.
+            self.ledger.look(best[:, first].clone(), masses[:, first].clone(), masses.sum(1), total)
+
+    def _plan_rows(self) -> None:
+        """What follows from which rows are there."""
+        self._visual = VisualSet(self.tokens.patches)
+        self._is_even = self.tokens.is_even and len(set(self.budgets.tolist())) == 1

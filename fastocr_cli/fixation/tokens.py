@@ -58,6 +58,11 @@ class PageTokens:
         """The same for some of the rows. rows: LongTensor of row numbers."""
         return PageTokens(**{one.name: getattr(self, one.name)[rows] for one in fields(self)})
 
+    @property
+    def is_even(self) -> bool:
+        """Whether nothing is padded: all rows have as many patches and as many `always` tokens."""
+        return bool((self.patches >= 0).all() and (self.always >= 0).all())
+
     def positions(self, ordinals: Tensor) -> Tensor:
         """Cache positions of patches. ordinals and result: LongTensor [B, K], padded with -1."""
         return self.patches.gather(1, ordinals.clamp(min=0)).masked_fill(ordinals < 0, PADDING)
@@ -72,6 +77,13 @@ class PageTokens:
         if not self.always.shape[1]:
             return chosen
         return sort_padded(torch.cat([self.always, chosen], dim=1))
+
+    def attended_evenly(self, ordinals: Tensor) -> Tensor:
+        """As `attended`, where neither the rows nor the ordinals are padded."""
+        chosen = self.patches.gather(1, ordinals)
+        if not self.always.shape[1]:
+            return chosen
+        return torch.cat([self.always, chosen], dim=1).sort(dim=1).values
 
 
 def _tail(positions: Tensor) -> int:

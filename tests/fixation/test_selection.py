@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastocr_cli.fixation.selection import (
@@ -36,6 +36,7 @@ def test_a_share_becomes_a_count(keep: float, patches: int, minimum: int, expect
     assert budget(keep, patches, minimum) == expected
 
 
+@settings(deadline=None)  # a shared machine may stall any example
 @given(data=st.data(), rows=st.integers(1, 4), patches=st.integers(1, 70))
 def test_what_is_kept_scored_highest(data: st.DataObject, rows: int, patches: int) -> None:
     counts = data.draw(st.lists(st.integers(0, patches), min_size=rows, max_size=rows))
@@ -58,6 +59,7 @@ def test_sorting_moves_padding_to_the_end() -> None:
     assert sort_padded(indices[:, :0]).shape == (3, 0)
 
 
+@settings(deadline=None)  # a shared machine may stall any example
 @given(st.lists(st.lists(st.booleans(), min_size=9, max_size=9), min_size=1, max_size=4))
 def test_masks_and_ordinals_are_inverse(rows: list[list[bool]]) -> None:
     mask = torch.tensor(rows)
@@ -79,6 +81,7 @@ def test_neighbours_stay_in_their_view_and_on_the_page() -> None:
     assert neighbours(torch.zeros(0, 3, dtype=torch.long), 1).shape == (0, 9)
 
 
+@settings(deadline=None)  # a shared machine may stall any example
 @given(
     rows=st.integers(1, 7),
     columns=st.integers(1, 7),
