@@ -29,6 +29,8 @@ from fastocr_cli.results import Box
 V1_ARCHITECTURE = "DeepseekOCRForCausalLM"
 """Tells version 1 from DeepSeek-VL2, with which it shares its model_type."""
 
+NO_REPEAT_NGRAM = 35
+
 
 class DeepseekAdapter(HubAdapter):
     """What the whole line shares: prompt, end tokens, places written into the text."""
@@ -50,9 +52,7 @@ class DeepseekAdapter(HubAdapter):
     def to_markdown(self, text: str) -> str:
         return grounding.without_references(text)
 
-    def places(
-        self, token_ids: Sequence[int], layout: VisualLayout
-    ) -> Sequence[Box | None] | None:
+    def places(self, token_ids: Sequence[int], layout: VisualLayout) -> Sequence[Box | None] | None:
         marks = grounding.mark_ids(self.tokenizer.get_vocab())
         if marks is None or marks[0] not in token_ids:
             return None
@@ -115,6 +115,8 @@ class DeepseekOcrV1Adapter(UnlimitedOcrAdapter):
         tokenizer = PreTrainedTokenizerFast.from_pretrained(request.source, **request.hub_arguments)
         hosted = hosted_config(config.to_dict(), tokenizer.convert_tokens_to_ids("<image>"))
         model = load_model(request, hosted, UnlimitedOcrForConditionalGeneration)
+        # The published code sets it in its own generation loop: the model repeats itself without.
+        model.generation_config.no_repeat_ngram_size = NO_REPEAT_NGRAM
         return cls(request, model, tokenizer, None)
 
     def default_mode(self, image: Image.Image) -> Mode:

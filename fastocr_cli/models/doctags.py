@@ -32,6 +32,8 @@ def to_markdown(text: str) -> str:
         if kind and closing:
             del numbers[-1:]
         elif kind:
+            if not numbers:
+                blocks.append("")  # a new list is a new block, right behind another list too
             numbers.append(0 if kind == "ordered_list" else None)
         elif name == "list_item":
             _add_item(blocks, _plain(body), numbers)

@@ -80,7 +80,6 @@ class IdeficsAdapter(HubAdapter):
 class DocTagsAdapter(IdeficsAdapter):
     """SmolDocling and Granite-Docling 258M: the page as DocTags, whose tags are special tokens."""
 
-    model_types = ()
     instruction = "Convert this page to docling."
 
     def detokenize(self, token_ids: Sequence[int]) -> str:

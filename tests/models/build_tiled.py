@@ -262,7 +262,13 @@ def granite_docling(folder: Path) -> Path:
             "scale_factor": 2,
             "deepstack_visual_indexes": [0, 1],
         },
-        text_config=_without(text_config("granite_docling_text", len(tokenizer)), "model_type"),
+        text_config={
+            **_without(text_config("granite_docling_text", len(tokenizer)), "model_type"),
+            # The real multipliers fit the real width; at this one they would drown the page.
+            "embedding_multiplier": 0.5,
+            "residual_multiplier": 0.9,
+            "attention_multiplier": 0.3,
+        },
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
     )
     preprocessor = {

@@ -15,7 +15,9 @@ from torch import Tensor
 from fastocr_cli.models import layouts
 from fastocr_cli.models.base import ModelAdapter, PromptInputs, VisualLayout
 from fastocr_cli.models.deepseek_pages import Mode
+from fastocr_cli.models.internvl import tiled_parts
 from tests.models.families import FAMILIES
+from tests.models.tiny import page
 
 UNPLACED = ("deepseek_ocr2", "llava")
 """Families whose tokens are not patches, or whose adapter does not know their places."""
@@ -152,3 +154,43 @@ def test_patches_of_padding_have_no_place() -> None:
     part = layouts.cut_to_page(layouts.grid(1, 4, box=(-0.5, 0, 1.5, 1)))
     assert part.boxes[:, 0].isnan().tolist() == [True, False, False, True]
     assert part.boxes[1].tolist() == [0, 0, 0.5, 1]
+
+
+@pytest.mark.parametrize(
+    ("size", "tokens"),
+    [
+        ((768, 768), 257),
+        ((900, 450), 545),
+        ((900, 300), 689),
+        ((900, 900), 833),
+        ((1000, 200), 977),
+        ((900, 600), 1121),
+    ],
+)
+def test_deepseek_ocr2_counts(
+    size: tuple[int, int], tokens: int, adapter: Callable[[str], ModelAdapter]
+) -> None:
+    layout = adapter("deepseek_ocr2").prepare(page(*size)).layout
+    assert layout.num_tokens == tokens
+    assert layout.structural.nonzero().flatten().tolist() == [tokens - 1]
+
+
+@pytest.mark.parametrize(("tiles", "tokens"), [((1, 1), 256), ((2, 3), 1792), ((3, 4), 3328)])
+def test_internvl_counts(tiles: tuple[int, int], tokens: int) -> None:
+    assert sum(part.num_tokens for part in tiled_parts(*tiles, side=16)) == tokens
+
+
+def test_hunyuan_closes_each_row_between_begin_and_end(prompts: Prompts) -> None:
+    for prompt in prompts("hunyuan_vl"):
+        _, rows, columns = (int(n) // 2 for n in prompt.features["image_grid_thw"][0])
+        assert prompt.layout.num_tokens == rows * (columns + 1) + 2
+        marks = prompt.layout.structural
+        assert marks[0]
+        assert marks[-1]
+        assert marks[1:-1].view(rows, columns + 1).sum(0).tolist() == [0] * columns + [rows]
+
+
+def test_lighton_counts_squares_of_28_px(prompts: Prompts) -> None:
+    for prompt in prompts("lighton_ocr"):
+        height, width = prompt.features["pixel_values"].shape[-2:]
+        assert prompt.layout.num_tokens == height * width // 28**2

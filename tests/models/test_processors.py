@@ -11,6 +11,7 @@ import torch
 import transformers
 from transformers.models.smolvlm import processing_smolvlm
 
+from fastocr_cli.models import loading
 from fastocr_cli.models.base import ModelAdapter, PromptInputs
 from tests.models.families import FAMILIES
 from tests.models.tiny import page
@@ -80,6 +81,11 @@ def test_ids_and_pixels_equal_the_librarys(
         for key, value in expected.items():
             given = torch.as_tensor(prompt.features[key])
             assert torch.equal(given, torch.as_tensor(value)), (key, size)
+
+
+@pytest.mark.parametrize("model_type", loading.FAMILIES)
+def test_the_table_of_families_agrees_with_the_adapters(model_type: str) -> None:
+    assert model_type in loading._family_class(model_type).model_types
 
 
 def test_unlimited_ocr_expands_the_placeholder_as_the_library_does(
