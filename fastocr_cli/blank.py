@@ -1,4 +1,4 @@
-"""Is there anything to read on a page? Decided from its pixels, so a blank page costs no model call.
+"""Whether there is anything to read on a page, decided from its pixels before any model is asked.
 
 Knows grey levels only. To call a written page blank loses text, while to read a blank one only
 costs time; so whatever could be a character counts, and only what is clearly paper does not:
@@ -62,13 +62,23 @@ def _small_grey(page: PageImage) -> tuple[Grey, float]:
 
 def _marks(grey: Grey, dpi: float) -> Mask:
     """Where the page differs from its own paper, darker or lighter."""
-    # A shadow or a band along an edge is the same in every row or column, text never is.
-    flat = grey - np.median(grey, axis=0, keepdims=True)
-    flat -= np.median(flat, axis=1, keepdims=True)
+    sheet = ~_border(grey)
+    # A shadow along an edge is the same in every row or column, text never is.
+    flat = grey - _median(grey, sheet, axis=0)
+    flat -= _median(flat, sheet, axis=1)
+    flat = np.where(sheet, flat, 0)
     flat -= _light(flat, dpi)
     noise = float(np.median(np.abs(flat))) * 1.4826
     contrast = min(max(MIN_CONTRAST, NOISE_FACTOR * noise), MAX_CONTRAST)
-    return (np.abs(flat) > contrast) & ~_border(grey)
+    return (np.abs(flat) > contrast) & sheet
+
+
+def _median(values: Grey, counts: Mask, axis: int) -> Grey:
+    """Median along an axis of those values that count; 0 where none does."""
+    ordered = np.sort(np.where(counts, values, np.inf), axis=axis)
+    middle = np.maximum(counts.sum(axis=axis, keepdims=True) - 1, 0) // 2
+    median = np.take_along_axis(ordered, middle, axis)
+    return np.where(np.isfinite(median), median, 0).astype(np.float32)
 
 
 def _light(flat: Grey, dpi: float) -> Grey:
@@ -84,7 +94,7 @@ def _light(flat: Grey, dpi: float) -> Grey:
 
 
 def _border(grey: Grey) -> Mask:
-    """The dark wedge at an edge of a sheet that lay askew: dark all the way from the edge."""
+    """The black band beside a sheet, a wedge if it lay askew: dark all the way from the edge."""
     dark = grey < np.median(grey) - BORDER_CONTRAST
     border = np.zeros_like(dark)
     for axis in (0, 1):

@@ -48,8 +48,13 @@ _MAGIC = (
     (re.compile(rb"P[1-6][\s#]"), Kind.PNM),
     (re.compile(rb"\0\0\0\x0cjP  \r\n\x87\n|\xff\x4f\xff\x51"), Kind.JPEG2000),
     (re.compile(rb".{4}ftypavi[fs]", re.DOTALL), Kind.AVIF),
+    (re.compile(rb".{4}ftypm[is]f1.{4,40}avi[fs]", re.DOTALL), Kind.AVIF),
     (re.compile(rb".{4}ftyp(hei|hev|mif1|msf1)", re.DOTALL), Kind.HEIC),
 )
+
+# The header may follow some junk, which every PDF reader in use accepts; but a text that mentions
+# it within a line is no PDF.
+_PDF_HEADER = re.compile(rb"(\A|[^\x20-\x7e])%PDF-\d")
 
 _OTHERS = (
     (re.compile(rb"PK\x03\x04"), "a ZIP archive or an office document"),
@@ -68,8 +73,7 @@ def sniff(head: bytes) -> Kind | None:
     for pattern, kind in _MAGIC:
         if pattern.match(head):
             return kind
-    # The PDF header may follow some junk; every reader in use accepts that.
-    return Kind.PDF if b"%PDF-" in head[:1024] else None
+    return Kind.PDF if _PDF_HEADER.search(head[:1024]) else None
 
 
 def describe(head: bytes) -> str:
