@@ -34,6 +34,12 @@ _MATH = re.compile(
 )
 _TEX_LINK = re.compile(r"\\(?:href|url)(?=\s*\{\s*(?:\w*script|data)\s*:)", re.IGNORECASE)
 
+_SCRIPT = re.compile(r"<(su[pb])\b[^<>]*>([^<>]{0,200})</\1>", re.IGNORECASE)
+_SCRIPTS = {
+    "sup": str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ"),
+    "sub": str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎"),
+}
+
 _BLANK_LINES = re.compile(r"(\n[ \t]*\n)")
 _BACKTICKS = re.compile(r"(?<![\\`])`+")
 _MARKDOWN_MARKS = re.compile(r"([\\`*_\[\]~$|])")
@@ -64,6 +70,11 @@ def escape_inline(text: str) -> str:
     return _escape_images(text)
 
 
+def spell_scripts(html: str) -> str:
+    """Raised and lowered text without tags: 10<sup>6</sup> must not become 106."""
+    return _SCRIPT.sub(_spell_script, html)
+
+
 def is_safe_link(destination: str) -> bool:
     """Web, mail, telephone, or relative: no scheme, nor an escape that could spell one."""
     return _SAFE_LINK.fullmatch(destination) is not None
@@ -72,6 +83,14 @@ def is_safe_link(destination: str) -> bool:
 def is_local_image(destination: str) -> bool:
     """An image that a viewer looks for beside the document, not on the network."""
     return is_safe_link(destination) and not re.match(r"[\w+.-]*:|[/\\]{2}", destination)
+
+
+def _spell_script(match: re.Match[str]) -> str:
+    kind, text = match[1].lower(), match[2].strip()
+    if all(ord(character) in _SCRIPTS[kind] for character in text):
+        return text.translate(_SCRIPTS[kind])
+    mark = "^" if kind == "sup" else "_"
+    return f"{mark}{text}" if len(text) == 1 else f"{mark}({text})"
 
 
 def _tame_math(match: re.Match[str]) -> str:

@@ -102,6 +102,7 @@ class PageReading:
     text: the model's own text, special tokens removed, before any Markdown rule.
     token_ids, logprobs: one entry per generated token, stop token left out.
     places: per token, where on the page it was read, or None where that is not known.
+    pieces: per token, the characters it wrote, "" for none; empty where the adapter cannot say.
     """
 
     text: str
@@ -110,6 +111,7 @@ class PageReading:
     status: PageStatus
     stats: PageStats
     places: tuple[Box | None, ...] = ()
+    pieces: tuple[str, ...] = ()
 
 
 class BlockType(StrEnum):
@@ -129,6 +131,7 @@ class Block:
     level: heading level 1 to 6, or nesting depth of a list item, from 1; 0 elsewhere.
     rows: the cells of a table, first row first; empty elsewhere.
     box: where the block stands on the page, if known.
+    confidence: mean probability of the tokens that wrote it, if known.
     """
 
     type: BlockType
@@ -137,6 +140,7 @@ class Block:
     level: int = 0
     rows: tuple[tuple[str, ...], ...] = ()
     box: Box | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True)
@@ -166,6 +170,6 @@ class PageResult:
     def blocks(self) -> tuple[Block, ...]:
         """The page's blocks in reading order, derived from its Markdown."""
         from fastocr_cli.blocks import split_blocks
-        from fastocr_cli.placing import place_blocks
+        from fastocr_cli.tracing import trace_blocks
 
-        return place_blocks(split_blocks(self.markdown), self.reading)
+        return trace_blocks(split_blocks(self.markdown), self.reading)

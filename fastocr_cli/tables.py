@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape, unescape
 
-from fastocr_cli.markup import clean_text, escape_inline
+from fastocr_cli.markup import clean_text, escape_inline, spell_scripts
 
 MAX_SPAN = 64
 MAX_GRID_CELLS = 100_000
@@ -176,7 +176,8 @@ class _Builder:
 
 def _plain(html: str) -> str:
     """Text of a cell's HTML without styling tags; line breaks of the source are spaces."""
-    return _SPACES.sub(" ", clean_text(unescape(_STYLING.sub("", html))))
+    text = unescape(_STYLING.sub("", spell_scripts(html)))
+    return _SPACES.sub(" ", clean_text(text))
 
 
 def _tidy(text: str) -> str:

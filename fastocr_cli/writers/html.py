@@ -18,7 +18,7 @@ from typing import ClassVar
 from fastocr_cli.confidence import confidence_of
 from fastocr_cli.documents import printable
 from fastocr_cli.markup import clean_text
-from fastocr_cli.results import PageResult, PageStatus
+from fastocr_cli.results import PageResult, PageStats, PageStatus
 from fastocr_cli.version import __version__
 from fastocr_cli.writers import html_template as template
 from fastocr_cli.writers.base import Format, Provenance, Style, Totals
@@ -61,7 +61,7 @@ class HtmlFormat(Format):
             figure=_figure(page, thumbnail, anchor),
             remarks="".join(f'<p class="remark">{escape(text)}</p>\n' for text in _remarks(page)),
             text=page_html(page.markdown) or _nothing(page.status),
-            details=_definitions(_page_details(page)),
+            details=_details(page),
         )
 
     def tail(self) -> str:
@@ -89,7 +89,7 @@ def _facts(page: PageResult) -> str:
 
 
 def _remarks(page: PageResult) -> list[str]:
-    remarks = [clean_text(warning) for warning in page.warnings]
+    remarks = [" ".join(clean_text(warning).split()) for warning in page.warnings]
     confidence = confidence_of(page.reading.logprobs) if page.reading else None
     if page.reading and confidence and confidence.worst_window < UNSURE:
         passage = " ".join((worst_text(page.reading) or "").split())
@@ -114,12 +114,26 @@ def _figure(page: PageResult, thumbnail: bytes | None, anchor: str) -> str:
     )
 
 
-def _page_details(page: PageResult) -> list[tuple[str, str]]:
-    width, height = page.size_pt if page.dpi > 0 else (0.0, 0.0)
-    stats = page.stats
+def _details(page: PageResult) -> str:
+    """The fold-out with all figures; nothing for a page that was never drawn."""
+    pairs = _drawing(page) + _effort(page.stats)
+    return template.DETAILS.format(pairs=_definitions(pairs)) if pairs else ""
+
+
+def _drawing(page: PageResult) -> list[tuple[str, str]]:
+    if page.dpi <= 0:
+        return []
+    width, height = page.size_pt
     return [
         ("Size", f"{width:.0f} × {height:.0f} pt"),
         ("Drawn at", f"{page.width_px:,} × {page.height_px:,} px, {page.dpi:.0f} dpi"),
+    ]
+
+
+def _effort(stats: PageStats) -> list[tuple[str, str]]:
+    if not stats.generated_tokens:
+        return []
+    return [
         ("Visual tokens", f"{stats.visual_tokens:,}"),
         ("Attended, pruned layers", f"{stats.keep_sparse_layers:.1%}"),
         ("Attended, all layers", f"{stats.keep_all_layers:.1%}"),
@@ -139,6 +153,8 @@ def _document_details(provenance: Provenance, totals: Totals) -> list[tuple[str,
     if provenance.model:
         revision = f" @ {provenance.revision[:12]}" if provenance.revision else ""
         details.append(("Model", clean_text(provenance.model + revision)))
+    if not totals.generated_tokens:
+        return details
     return [
         *details,
         ("Tokens", f"{totals.generated_tokens:,}"),

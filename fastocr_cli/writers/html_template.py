@@ -33,13 +33,16 @@ PAGE = """\
 {remarks}{text}
 </article>
 </div>
+{details}</section>
+"""
+
+DETAILS = """\
 <details>
 <summary>Details</summary>
 <dl>
-{details}
+{pairs}
 </dl>
 </details>
-</section>
 """
 
 FIGURE = """\

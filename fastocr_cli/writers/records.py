@@ -98,6 +98,7 @@ def _block_record(block: Block, size_pt: tuple[float, float]) -> dict[str, Any]:
         "rows": [list(row) for row in block.rows],
         "markdown": block.markdown,
         "box": _box_record(block.box, size_pt),
+        "confidence": None if block.confidence is None else round(block.confidence, 4),
     }
 
 
@@ -129,12 +130,12 @@ def _confidence_record(reading: PageReading | None) -> dict[str, Any] | None:
 
 
 def worst_text(reading: PageReading) -> str | None:
-    """The text of the least sure window, where tokens are characters; None elsewhere."""
+    """The text of the least sure window, or None where it is not known what a token wrote."""
     confidence = confidence_of(reading.logprobs)
-    if confidence is None or len(reading.text) != len(reading.logprobs):
+    if confidence is None or len(reading.pieces) != len(reading.logprobs):
         return None
     start = confidence.worst_start
-    return clean_text(reading.text[start : start + confidence.worst_tokens])
+    return clean_text("".join(reading.pieces[start : start + confidence.worst_tokens]))
 
 
 def _stats_record(stats: PageStats) -> dict[str, Any]:

@@ -41,7 +41,7 @@ STRINGS = [
     "1. ~~~\n   <b>\n<script>document.title='owned'</script>\n   ~~~",
     "    <script>document.title='owned'</script>",
     "a<table><tr><td>x</td></tr></table>```\n<script>document.title='owned'</script>\n\n```\n<b>\n",
-    "<table><tr><td onclick=alert(1) style='x'><script>document.title='owned'</script></td></tr></table>",
+    "<table><tr><td onclick=alert(1) style='x'><script>document.title='owned'</script></table>",
     "<table><tr><td>&lt;script&gt;document.title='owned'&lt;/script&gt;</td></tr></table>",
     "<table><tr><td><a href=javascript:alert(1)>x</a>[x](javascript:alert(1))</td></tr></table>",
     "<table><tr><td>a</td>\n\n<td>b<script>document.title='owned'</script>",
