@@ -74,7 +74,9 @@ def _marks(grey: Grey, dpi: float) -> Mask:
 
 
 def _median(values: Grey, counts: Mask, axis: int) -> Grey:
-    """Median along an axis of those values that count; 0 where none does."""
+    """Median along an axis of those values that count, from every third one; 0 where none does."""
+    thin = np.s_[::3, :] if axis == 0 else np.s_[:, ::3]
+    values, counts = values[thin], counts[thin]
     ordered = np.sort(np.where(counts, values, np.inf), axis=axis)
     middle = np.maximum(counts.sum(axis=axis, keepdims=True) - 1, 0) // 2
     median = np.take_along_axis(ordered, middle, axis)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fastocr_cli.errors import UsageError
 
-_PART = re.compile(r"(?P<first>\d{1,9}|end)(\s*-\s*(?P<last>\d{1,9}|end))?", re.IGNORECASE)
+_PART = re.compile(r"(?P<first>[0-9]{1,9}|end)(\s*-\s*(?P<last>[0-9]{1,9}|end))?", re.IGNORECASE)
 _HELP = "give numbers and ranges from 1, such as 1,3-5,9-end"
 
 
@@ -44,7 +44,9 @@ class PageSelection:
 
 def parse_pages(text: str) -> PageSelection:
     """Read a page selection; raises UsageError on anything that is not one."""
-    return PageSelection(text.strip(), tuple(_parse_part(text, part) for part in text.split(",")))
+    return PageSelection(
+        "".join(text.split()), tuple(_parse_part(text, part) for part in text.split(","))
+    )
 
 
 def _parse_part(text: str, part: str) -> tuple[int | None, int | None]:
