@@ -2,7 +2,8 @@
 
 What leaves it is CommonMark (with GitHub's pipe tables) whose only raw HTML is the strict table
 markup of `tables.py` and `<br>` inside pipe tables; links lead to the web, to mail or nowhere
-foreign. Text that was harmless is not changed. Knows the block structure that decides what is raw:
+foreign. Code in top-level fences stays as it is, so a renderer without fences is outside the
+promise. Text that was harmless is not changed. Knows the block structure that decides what is raw:
 fenced code and tables. The result is checked with an independent parse (`is_neutral`); should a
 page get past the first pass, every `<` in it is escaped, which is ugly and safe.
 """

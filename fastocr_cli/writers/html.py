@@ -93,7 +93,8 @@ def _remarks(page: PageResult) -> list[str]:
     confidence = confidence_of(page.reading.logprobs) if page.reading else None
     if page.reading and confidence and confidence.worst_window < UNSURE:
         passage = " ".join((worst_text(page.reading) or "").split())
-        where = f": “{passage}”" if passage else f" near token {confidence.worst_start:,}"
+        share = confidence.worst_start / len(page.reading.logprobs)
+        where = f": “{passage}”" if passage else f", {share:.0%} into the text"
         remarks.append(f"Least sure passage ({confidence.worst_window:.2f}){where}")
     return remarks
 
