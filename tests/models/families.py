@@ -38,7 +38,7 @@ FAMILIES: dict[str, Family] = {
         Family("paddleocr_vl", build_qwen.paddleocr_vl, ((60, 40), (120, 90), (50, 200))),
         Family("llava", build_generic.llava, ((60, 40), (90, 120))),
         Family("lighton_ocr", build_tiled.lighton_ocr, ((60, 40), (120, 90), (50, 200))),
-        Family("internvl", build_tiled.internvl, ((40, 40), (120, 60), (60, 170))),
+        Family("internvl", build_tiled.internvl, ((40, 40), (120, 60), (100, 150))),
         Family("got_ocr2", build_tiled.got_ocr2, ((60, 60), (90, 40), (30, 90))),
         Family("smolvlm", build_tiled.smolvlm, ((60, 40), (120, 90), (50, 200))),
         Family("idefics3", build_tiled.idefics3, ((60, 40), (90, 120))),
