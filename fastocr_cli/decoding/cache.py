@@ -96,7 +96,9 @@ class KVLayer(CacheLayerMixin):
         """Use the first `count` rows only; views are made once here and not once a step."""
         if not self.is_initialized:
             return
-        self.keys, self.values = (store[:count].transpose(1, 2) for store in self.storage)
+        keys, values = (store[:count] for store in self.storage)
+        self._rows = keys, values
+        self.keys, self.values = keys.transpose(1, 2), values.transpose(1, 2)
         self._flat = tuple(store.flatten(0, 1).flatten(1) for store in self.storage)
 
     def update(
@@ -113,12 +115,18 @@ class KVLayer(CacheLayerMixin):
             for store, states in zip(self.storage, (key_states, value_states), strict=True):
                 store[row, : states.shape[2]] = states[0].transpose(0, 1)
             return key_states, value_states
-        where = self._owner.flat_slots(self.timeline)
-        for flat, states in zip(self._flat, (key_states, value_states), strict=True):
-            flat.index_copy_(0, where, states.reshape(states.shape[0], -1))
+        self.append(key_states[:, :, 0], value_states[:, :, 0])
         assert self.keys is not None
         assert self.values is not None
         return self.keys, self.values
+
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Write the newest tokens' states [B, H_kv, D]; returns the pages' storage."""
+        where = self._owner.flat_slots(self.timeline)
+        flat_keys, flat_values = self._flat
+        flat_keys.index_copy_(0, where, key.flatten(1))
+        flat_values.index_copy_(0, where, value.flatten(1))
+        return self._rows
 
     def move_row(self, source: int, target: int) -> None:
         """Copy a page's slots to another row."""
@@ -206,6 +214,11 @@ class KVCache(Cache):
         self._flat_slots = {}
         for timeline in self._timelines.values():
             timeline.advance()
+
+    def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Decode without the library's interface: write [B, H_kv, D], read [B, L_max, H_kv, D]."""
+        rows: tuple[Tensor, Tensor] = self.layers[layer].append(key, value)
+        return rows
 
     def visible(self, layer: int) -> Tensor:
         """int64 [B]: positions the newest token of each page sees in `layer`, itself included."""

@@ -63,7 +63,7 @@ class Batch:
         self.pages = list(pages)
         self._all_pages = tuple(pages)
         self._facts = facts
-        self._calls = ModelCalls(adapter)
+        self._calls = ModelCalls(adapter, capacity)
         self._cache = KVCache(
             facts.shape.num_layers, len(pages), capacity, device, rings=dict(facts.rings)
         )
@@ -93,7 +93,7 @@ class Batch:
         """One more token for every page."""
         began = time.perf_counter()
         with self._session.step():
-            logits = self._calls.decode(self._tokens, self._positions, self._cache)
+            logits = self._calls.decode(self._tokens, self._positions, self._session)
         self._positions += 1
         running = self.pages
         self._tokens = self._accept(logits)

@@ -12,17 +12,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fastocr_cli.decoding.attention import DecodeSession
 from fastocr_cli.decoding.cache import KVCache
+from fastocr_cli.decoding.fused import FusedDecoder
 from fastocr_cli.models.base import ModelAdapter, PromptInputs
 
 
 class ModelCalls:
     """The two calls the engine makes, on one adapter's model."""
 
-    def __init__(self, adapter: ModelAdapter):
+    def __init__(self, adapter: ModelAdapter, capacity: int):
+        """capacity: prompt and generated tokens of a page stay below this."""
         self.decoder = adapter.decoder
         self._model = adapter.model
         self._device, self._dtype = adapter.device, adapter.dtype
+        self._fused = FusedDecoder.of(adapter, capacity)
         known = inspect.signature(self._model.forward).parameters
         # transformers renamed the argument; the old name warns on every call.
         self._cache_name = "cache" if "cache" in known else "past_key_values"
@@ -41,16 +45,18 @@ class ModelCalls:
         logits: Tensor = outputs.logits
         return logits[:, -1]
 
-    def decode(self, tokens: Tensor, positions: Tensor, cache: KVCache) -> Tensor:
-        """One token per page; returns logits [B, vocabulary].
+    def decode(self, tokens: Tensor, positions: Tensor, session: DecodeSession) -> Tensor:
+        """One token per page, within `session.step()`; returns logits [B, vocabulary].
 
         tokens: int64 [B]; positions: int64 [..., B, 1].
         """
+        if self._fused is not None:
+            return self._fused.decode(tokens, positions, session)
         outputs = self._model(
             input_ids=tokens[:, None],
             position_ids=positions,
             use_cache=True,
-            **{self._cache_name: cache},
+            **{self._cache_name: session.cache},
         )
         logits: Tensor = outputs.logits
         return logits[:, -1]

@@ -7,14 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
+from fastocr_kernels.cpu_products import bag_rows, bag_sum, prefers_bag, weights_of
 from torch import Tensor
 
 from fastocr_cli.fixation.policy import DecoderShape, PolicyStats
 from fastocr_cli.models.base import VisualLayout
+
+_LONG = 1024
+"""From this many positions on, two products of our own beat SDPA on a CPU (4,600 positions, 2 KV
+heads of 64, one AVX-512 core, fp32: 270 us against 730); below, its single call wins."""
 
 
 def dense_attention(
@@ -50,15 +56,33 @@ def _attend_by_row(
 ) -> Tensor:
     """query: [B, Hkv, G, D]; returns the same shape. No mask; no row reads another's tail."""
     rows = [
-        F.scaled_dot_product_attention(
-            query[row : row + 1],
-            keys[row : row + 1, start:end].transpose(1, 2),
-            values[row : row + 1, start:end].transpose(1, 2),
-            scale=scale,
-        )
+        _attend_row(query[row], keys[row, start:end], values[row, start:end], scale)
         for row, (start, end) in enumerate(spans)
     ]
-    return torch.cat(rows) if len(rows) > 1 else rows[0]
+    return torch.stack(rows) if len(rows) > 1 else rows[0][None]
+
+
+def _attend_row(query: Tensor, keys: Tensor, values: Tensor, scale: float) -> Tensor:
+    """query: [Hkv, G, D]; keys, values: [T, Hkv, D], each contiguous. Returns [Hkv, G, D]."""
+    kv_heads, group, _ = query.shape
+    length = keys.shape[0]
+    if length < _LONG or not prefers_bag(group):
+        # With a batch dimension: without one SDPA takes its slow path.
+        attended = F.scaled_dot_product_attention(
+            query[None], keys[None].transpose(1, 2), values[None].transpose(1, 2), scale=scale
+        )
+        return attended[0]
+    weights = weights_of(query * scale, keys).to(values.dtype)
+    rows, offsets = _all_rows(length, kv_heads, group)
+    flat = values.view(length * kv_heads, values.shape[2])
+    return bag_sum(flat, rows, offsets, weights.reshape(-1)).view(kv_heads, group, -1)
+
+
+@lru_cache(maxsize=32)  # the layers of a step share it, and a batch has a few dozen rows at most
+def _all_rows(length: int, kv_heads: int, group: int) -> tuple[Tensor, Tensor]:
+    """Every cached row as one bag per query head: rows [Hq * length] and offsets [Hq]."""
+    rows = bag_rows(torch.arange(length), kv_heads, group)
+    return rows.reshape(-1), torch.arange(kv_heads * group) * length
 
 
 def _attend_padded(

@@ -139,6 +139,8 @@ class ModelAdapter(ABC):
 
     model_types: ClassVar[tuple[str, ...]] = ()
     """The `config.model_type` values this family answers to."""
+    has_plain_head: ClassVar[bool] = False
+    """Whether logits are the output embeddings of the decoder's hidden state and nothing more."""
 
     model: Any
     tokenizer: Any

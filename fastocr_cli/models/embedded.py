@@ -29,6 +29,7 @@ class EmbeddedAdapter(ModelAdapter):
     """One visual token per 16 px cell, then BOS; the text names the cell of every word."""
 
     model_types: ClassVar[tuple[str, ...]] = ("fastocr_reader",)
+    has_plain_head: ClassVar[bool] = True
 
     def __init__(self, request: LoadRequest, model: ReaderForPageReading) -> None:
         self.name, self.revision = request.source, request.revision
@@ -58,9 +59,7 @@ class EmbeddedAdapter(ModelAdapter):
         input_ids = torch.full((1, rows * columns + 1), v.IMAGE)
         input_ids[0, -1] = v.BOS
         layout = VisualLayout.raster(torch.arange(rows * columns), rows, columns)
-        return PromptInputs(
-            input_ids, {"pixel_values": as_pixels(grey)}, layout, token_cap(grey)
-        )
+        return PromptInputs(input_ids, {"pixel_values": as_pixels(grey)}, layout, token_cap(grey))
 
     def detokenize(self, token_ids: Sequence[int]) -> str:
         return v.detokenize(token_ids)

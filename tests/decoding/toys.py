@@ -17,10 +17,16 @@ from fastocr_cli.models.base import LoadRequest, ModelAdapter, PromptInputs, Vis
 
 
 class ToyAdapter(ModelAdapter):
-    """A text model behind the adapter's interface; `detokenize` writes one letter per token."""
+    """A text model behind the adapter's interface; `detokenize` writes one letter per token.
 
-    def __init__(self, model: Any, stop_token_ids: Sequence[int] = ()):
+    has_plain_head: whether the engine may write a small decoder's step out (`fused.py`).
+    """
+
+    def __init__(
+        self, model: Any, stop_token_ids: Sequence[int] = (), *, has_plain_head: bool = False
+    ):
         self.model = model
+        self.has_plain_head = has_plain_head  # type: ignore[misc]
         self.stop_token_ids = frozenset(stop_token_ids)
         self.name, self.revision, self.prompt = "toy", None, ""
 

@@ -1,0 +1,68 @@
+"""The embedded reader's architecture, tiny and random, through the real loading path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from transformers import Qwen2Config
+
+from fastocr_cli.decoding.engine import generate
+from fastocr_cli.decoding.fused import FusedDecoder
+from fastocr_cli.fixation.dense import DensePolicy
+from fastocr_cli.models.base import ModelAdapter
+from fastocr_cli.models.loading import load_adapter
+from fastocr_cli.reader import vocabulary
+from fastocr_cli.reader.configuration import ReaderConfig
+from fastocr_cli.reader.modeling import ReaderForPageReading
+from tests.models.tiny import page, randomise
+
+STEPS = 24
+
+
+def tiny_reader(folder: Path) -> Path:
+    text = Qwen2Config(
+        vocab_size=vocabulary.VOCABULARY_SIZE,
+        hidden_size=64,
+        intermediate_size=96,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        bos_token_id=vocabulary.BOS,
+        eos_token_id=vocabulary.EOS,
+        pad_token_id=vocabulary.PAD,
+    )
+    config = ReaderConfig(
+        tower_channels=(8, 16, 24), tower_blocks=(1, 1, 1), gaze_layers=(0, 1), text_config=text
+    )
+    randomise(ReaderForPageReading(config)).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def adapter(tmp_path_factory: pytest.TempPathFactory) -> ModelAdapter:
+    return load_adapter(str(tiny_reader(tmp_path_factory.mktemp("reader"))), device="cpu")
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_tokens_equal_the_librarys_generate(
+    adapter: ModelAdapter, fused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(adapter), "has_plain_head", fused)
+    assert (FusedDecoder.of(adapter, 10) is not None) == fused
+    sizes = ((200, 120), (90, 260), (320, 100))
+    prompts = [adapter.prepare(page(*size, seed=i)) for i, size in enumerate(sizes)]
+    assert len({prompt.length for prompt in prompts}) == 3
+    together = generate(adapter, prompts, policy=DensePolicy(), max_tokens=STEPS)
+    for one, prompt in zip(together, prompts, strict=True):
+        [alone] = generate(adapter, [prompt], policy=DensePolicy(), max_tokens=STEPS)
+        expected = adapter.model.generate(
+            input_ids=prompt.input_ids,
+            **prompt.features,
+            do_sample=False,
+            max_new_tokens=STEPS,
+        )[0, prompt.length :].tolist()
+        ours = [*one.token_ids, vocabulary.EOS][: len(expected)]
+        assert ours == expected
+        assert alone.token_ids == one.token_ids
+    assert len({one.token_ids for one in together}) == 3
