@@ -10,6 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from fastocr_cli import flags
+from fastocr_cli.commands import config as config_commands
+from fastocr_cli.commands import models as models_commands
+from fastocr_cli.commands.calibrate import calibrate
+from fastocr_cli.commands.doctor import doctor
+from fastocr_cli.commands.schema import schema
 from fastocr_cli.version import __version__
 
 HELP_KEYS = {"help_option_names": ["-h", "--help"]}
@@ -105,3 +110,10 @@ def _options(params: dict[str, Any]) -> Any:
         from_command_line(params), config_file=params["config"], use_files=not params["no_config"]
     )
     return options
+
+
+app.add_typer(models_commands.app, name="models")
+app.command()(doctor)
+app.command()(calibrate)
+app.add_typer(config_commands.app, name="config")
+app.command()(schema)

@@ -51,6 +51,7 @@ def _encode_reading(reading: PageReading) -> dict[str, Any]:
         "status": reading.status,
         "stats": asdict(reading.stats),
         "places": _pack(_places_array(reading.places)),
+        "pieces": list(reading.pieces),
     }
 
 
@@ -62,6 +63,7 @@ def _decode_reading(values: dict[str, Any]) -> PageReading:
         status=PageStatus(values["status"]),
         stats=PageStats(**values["stats"]),
         places=_places_tuple(_unpack(values["places"]).reshape(-1, 4)),
+        pieces=tuple(values["pieces"]),
     )
 
 

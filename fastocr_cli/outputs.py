@@ -42,6 +42,9 @@ class Outputs:
         self._ownership = Ownership(destination.home) if destination.home else None
         self._writers: list[tuple[Path | None, Writer]] = []
         self._has_page = False
+        self._indices: list[int] = []
+        self.written: dict[int, list[Path]] = {}
+        """The files each document has gone into, by its place among the inputs."""
 
     @property
     def needs_thumbnails(self) -> bool:
@@ -70,8 +73,10 @@ class Outputs:
     def add(self, event: Event) -> None:
         """Take part in what happens: open, write, close."""
         match event:
-            case DocumentOpened(index, source) if not self._writers:
-                self._open(index, source)
+            case DocumentOpened(index, source):
+                self._indices.append(index)
+                if not self._writers:
+                    self._open(index, source)
             case PageDone(_, result):
                 self._has_page = self._has_page or event.error is None
                 for _, writer in self._writers:
@@ -89,7 +94,10 @@ class Outputs:
             writer.close()
             if path is not None and self._ownership is not None:
                 self._ownership.note(path)
+                for index in self._indices:
+                    self.written.setdefault(index, []).append(path)
         self._has_page = False
+        self._indices.clear()
 
     def abandon(self) -> None:
         """Standard output's reader has gone: nothing more is written to it."""
@@ -110,5 +118,6 @@ class Outputs:
             self._writers.append((path, writer))
 
     def _provenance(self, source: str) -> Provenance:
-        name = self._reader.reader.adapter.name
-        return Provenance(source, name, self._reader.revision, text_settings(self._options))
+        return Provenance(
+            source, self._reader.name, self._reader.revision, text_settings(self._options)
+        )

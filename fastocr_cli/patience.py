@@ -91,7 +91,12 @@ class PatientReader:
     @property
     def model(self) -> str:
         """Name and revision, as the journal and the report call the model."""
-        return f"{self.reader.adapter.name}@{self.revision or 'local'}"
+        return f"{self.name}@{self.revision or 'local'}"
+
+    @property
+    def name(self) -> str:
+        name: str = self.reader.adapter.name
+        return name
 
     @cached_property
     def revision(self) -> str | None:

@@ -5,17 +5,21 @@ Fed with events; prints nothing.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
+from fastocr_cli.confidence import confidence_of
+from fastocr_cli.documents import storable
 from fastocr_cli.errors import ExitCode, FastocrError
 from fastocr_cli.events import DocumentDone, DocumentFailed, DocumentOpened, Event, PageDone
 from fastocr_cli.results import PageResult, PageStatus
 from fastocr_cli.version import __version__
-
-SCHEMA_VERSION = 1
+from fastocr_cli.writers.records import SCHEMA_VERSION, plain
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,12 @@ class PageRecord:
     status: PageStatus
     resumed: bool
     seconds: float
-    tokens: int
+    generated_tokens: int
     visual_tokens: int
     keep_sparse_layers: float
     keep_all_layers: float
     kv_share: float
-    mean_logprob: float | None
-    min_logprob: float | None
+    confidence: dict[str, float] | None
     warnings: tuple[str, ...]
 
 
@@ -52,9 +55,10 @@ class RunReport:
     """The account of a run while it grows and after it ended."""
 
     documents: dict[int, DocumentRecord] = field(default_factory=dict)
+    """By each input's place among all; those that were never reached stay "unread"."""
     statuses: Counter[PageStatus] = field(default_factory=Counter)
     resumed: int = 0
-    model: str | None = None
+    model: dict[str, str | None] | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     failures: list[FastocrError] = field(default_factory=list)
     is_interrupted: bool = False
@@ -71,7 +75,7 @@ class RunReport:
         self.seconds = time.monotonic() - self.started
         match event:
             case DocumentOpened(index, source):
-                self.documents[index] = DocumentRecord(source)
+                self.documents.setdefault(index, DocumentRecord(source))
             case PageDone(index, result, _, resumed, error):
                 self._add_page(index, result, resumed)
                 self._page_errors[index].append(error)
@@ -79,6 +83,11 @@ class RunReport:
                 self._end_document(index)
             case DocumentFailed(index, source, error):
                 self._fail(index, source, error)
+
+    def note_outputs(self, written: Mapping[int, list[Path]]) -> None:
+        """Which files the documents, by their places, have gone into."""
+        for index, paths in written.items():
+            self.documents[index].outputs = [storable(str(path)) for path in paths]
 
     @property
     def pages(self) -> int:
@@ -121,7 +130,8 @@ class RunReport:
             return ExitCode.OK
         if not self.failures:
             return ExitCode.PARTIAL if self.incomplete_pages else ExitCode.OK
-        if len(self.failures) < len(self.documents):
+        reached = sum(document.status != "unread" for document in self.documents.values())
+        if len(self.failures) < reached:
             return ExitCode.PARTIAL
         codes = {failure.exit_code for failure in self.failures}
         return codes.pop() if len(codes) == 1 else ExitCode.INPUT_UNREADABLE
@@ -131,7 +141,7 @@ class RunReport:
             "schema_version": SCHEMA_VERSION,
             "tool": {"name": "fastocr", "version": __version__},
             "model": self.model,
-            "settings": self.settings,
+            "settings": plain(self.settings),
             "exit_code": int(self.exit_code),
             "totals": {
                 "documents": len(self.documents),
@@ -140,6 +150,7 @@ class RunReport:
                 "resumed_pages": self.resumed,
                 "statuses": {status.value: self.statuses[status] for status in PageStatus},
                 "seconds": self.seconds,
+                "peak_memory_mb": peak_memory_mb(),
                 "pages_per_second": self.pages_per_second,
                 "keep_all_layers": self.kept,
             },
@@ -168,20 +179,29 @@ class RunReport:
         self.attended += result.stats.generated_tokens * result.stats.keep_all_layers
 
 
+def peak_memory_mb() -> float | None:
+    """The most memory this process has held so far; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)
+
+
 def _page_record(result: PageResult, resumed: bool) -> PageRecord:
     stats = result.stats
-    logprobs = result.reading.logprobs if result.reading else ()
+    sure = confidence_of(result.reading.logprobs) if result.reading else None
     return PageRecord(
         number=result.number,
         status=result.status,
         resumed=resumed,
         seconds=(stats.prepare_ms + stats.prefill_ms + stats.decode_ms) / 1000,
-        tokens=stats.generated_tokens,
+        generated_tokens=stats.generated_tokens,
         visual_tokens=stats.visual_tokens,
         keep_sparse_layers=stats.keep_sparse_layers,
         keep_all_layers=stats.keep_all_layers,
         kv_share=stats.kv_share,
-        mean_logprob=sum(logprobs) / len(logprobs) if logprobs else None,
-        min_logprob=min(logprobs, default=None),
+        confidence={"mean": sure.mean, "worst_window": sure.worst_window} if sure else None,
         warnings=result.warnings,
     )

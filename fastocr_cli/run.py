@@ -30,7 +30,7 @@ from fastocr_cli.ownership import make_folder
 from fastocr_cli.patience import PatientReader
 from fastocr_cli.pipeline import Pipeline, text_settings
 from fastocr_cli.progress import Tally, make_progress
-from fastocr_cli.report import RunReport
+from fastocr_cli.report import DocumentRecord, RunReport
 from fastocr_cli.sources import BadInput, resolve
 from fastocr_cli.stdio import protected_stdout, quiet_libraries
 from fastocr_cli.writers.output import FileOutput
@@ -54,13 +54,17 @@ def run_parse(request: Request, options: Options) -> ExitCode:
     items = find_inputs(request, options)
     destination = plan(request.output, options.format, items)
     reader = make_reader(options, notify=console.warn)
-    report = RunReport(settings=text_settings(options))
     with protected_stdout() as product, open_journal(destination, options) as journal:
         mine = share(items, options)
+        report = RunReport(
+            documents={index: DocumentRecord(item.source) for index, item in mine},
+            settings=text_settings(options),
+        )
         with Outputs(destination, options, reader, product) as outputs:
             outputs.check(index for index, _ in mine)
             pipeline = Pipeline(reader, options, journal, has_thumbnails=outputs.needs_thumbnails)
             follow(pipeline.run(mine), len(mine), outputs, report, console, options)
+            report.note_outputs(outputs.written)
         finish(request, destination, journal, reader, report, console)
     return exit_code(report, options)
 
@@ -153,7 +157,8 @@ def finish(
     console: Console,
 ) -> None:
     """Write the report, say how it went and what to do next."""
-    report.model = reader.model if reader.is_loaded else None
+    if reader.is_loaded:
+        report.model = {"name": reader.name, "revision": reader.revision}
     if request.report is not None:
         write_report(Path(request.report), report)
     if report.is_cut_off:

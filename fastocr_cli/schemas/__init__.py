@@ -12,11 +12,11 @@ import orjson
 
 from fastocr_cli.errors import UsageError
 
-NAMES = ("document", "page")
+NAMES = ("document", "page", "report")
 
 
 def load_schema(name: str = "document") -> dict[str, Any]:
-    """The schema of a JSON document ("document") or of a line of JSON Lines ("page")."""
+    """The schema of a JSON document ("document"), a line of JSON Lines ("page") or "report"."""
     if name not in NAMES:
         raise UsageError(f"no schema called '{name}'; there are {', '.join(NAMES)}")
     text = files("fastocr_cli.schemas").joinpath(f"{name}.schema.json").read_bytes()

@@ -86,7 +86,8 @@ def make_pdf(
 def slow_main() -> None:
     """The command with a slow fake reader, for tests that kill a process.
 
-    FAKE_LOG: a file that gets the number of each page as its reading begins.
+    FAKE_LOG: a file that gets the number of each page as its reading begins. FAKE_NOISE: print,
+    as a library might, in Python and below it.
     """
     import fastocr_cli.api
     from fastocr_cli.__main__ import main
@@ -94,6 +95,9 @@ def slow_main() -> None:
     def behave(page: PageImage, keep: float) -> PageStatus:
         with open(os.environ["FAKE_LOG"], "a") as log:  # noqa: PTH123
             log.write(f"{page.number}\n")
+        if os.environ.get("FAKE_NOISE"):
+            print("noise")
+            os.write(1, b"noise from below\n")
         time.sleep(float(os.environ.get("FAKE_SECONDS", "0.05")))
         return PageStatus.OK
 

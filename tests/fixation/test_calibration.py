@@ -20,7 +20,7 @@ from fastocr_cli.fixation.calibration import (
     calibration_path,
     find_calibration,
 )
-from fastocr_cli.fixation.command import calibrate as command
+from fastocr_cli.commands.calibrate import calibrate as command
 from fastocr_cli.fixation.focal import Masses
 from fastocr_cli.fixation.settings import FixationSettings
 from fastocr_cli.models.base import PromptInputs, VisualLayout

@@ -1,0 +1,1 @@
+"""The lesser commands, one file each. Their modules load nothing heavy: `--help` imports them."""

@@ -1,0 +1,87 @@
+"""`parse` as a library: lazy, in order, silent, with errors of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fastocr_cli import parse
+from fastocr_cli.errors import EncryptedError, InputError, UsageError
+from fastocr_cli.results import PageStatus
+from tests.cli.fakes import FakeReader, make_pdf
+
+
+@pytest.fixture
+def two(tmp_path) -> tuple[Path, Path]:
+    return make_pdf(tmp_path / "a.pdf", 3), make_pdf(tmp_path / "b.pdf", 1)
+
+
+def test_pages_come_in_order_with_markdown_and_stats(two):
+    pages = list(parse(two, reader=FakeReader()))
+    assert [(Path(p.source).name, p.number) for p in pages] == [
+        ("a.pdf", 1),
+        ("a.pdf", 2),
+        ("a.pdf", 3),
+        ("b.pdf", 1),
+    ]
+    assert all(page.markdown.startswith("# page") for page in pages)
+    assert pages[0].stats.visual_tokens == 100
+    assert pages[0].status is PageStatus.OK
+
+
+def test_pages_are_read_as_they_are_asked_for(two):
+    reader = FakeReader()
+    pages = parse(two[0], reader=reader, batch_size=1)
+    assert reader.pages_read == []
+    next(pages)
+    assert reader.pages_read == [1]
+    pages.close()
+    assert reader.pages_read == [1]
+
+
+def test_one_path_or_text_is_one_input(two):
+    assert len(list(parse(str(two[1]), reader=FakeReader()))) == 1
+
+
+def test_impossible_settings_are_refused_at_once(two):
+    with pytest.raises(UsageError, match="keep"):
+        parse(two[0], keep=1.5)
+    with pytest.raises(UsageError, match="pages"):
+        parse(two[0], pages="0")
+    with pytest.raises(TypeError):
+        parse(two[0], kep=0.5)
+
+
+def test_errors_are_raised_or_told(two, tmp_path):
+    locked = make_pdf(tmp_path / "locked.pdf", 1, password="x")
+    with pytest.raises(InputError):
+        list(parse(tmp_path / "missing.pdf", reader=FakeReader()))
+    with pytest.raises(EncryptedError):
+        list(parse([locked], reader=FakeReader()))
+    told = []
+    pages = parse([locked, two[1]], reader=FakeReader(), on_error=lambda *e: told.append(e))
+    assert [page.number for page in pages] == [1]
+    assert [(source, type(error)) for source, error in told] == [(str(locked), EncryptedError)]
+
+
+def test_nothing_is_printed(two, capfd):
+    list(parse(two, reader=FakeReader()))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_help_and_version_load_neither_torch_nor_the_rasterisers():
+    code = (
+        "import sys\n"
+        "from fastocr_cli.__main__ import run\n"
+        "import fastocr_cli\n"
+        "assert run(sys.argv[1:]) == 0\n"
+        "heavy = {'torch', 'transformers', 'pymupdf', 'PIL', 'numpy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    for argument in ("--help", "--version"):
+        subprocess.run(
+            [sys.executable, "-c", code, argument], check=True, stdout=subprocess.DEVNULL
+        )

@@ -1,0 +1,146 @@
+"""Settings from five places: the nearest wins, and nothing misspelt is passed over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fastocr_cli import config
+from fastocr_cli.errors import ExitCode, UsageError
+from fastocr_cli.options import Options
+from tests.cli.fakes import make_pdf
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch) -> Path:
+    """The user's settings file; the project is the working directory."""
+    path = tmp_path / "home" / "config.toml"
+    path.parent.mkdir()
+    monkeypatch.setattr(config, "user_file", lambda: path)
+    work = tmp_path / "work" / "deep"
+    work.mkdir(parents=True)
+    monkeypatch.chdir(work)
+    return path
+
+
+def resolve(flags=None, environ=None, **more) -> tuple[Options, dict[str, config.Setting]]:
+    return config.resolve(flags or {}, environ=environ or {}, **more)
+
+
+def test_every_place_overrides_the_next(home):
+    home.write_text("keep = 0.1\ndpi = 101\ndevice = 'cpu'\nmax-tokens = 7\n")
+    Path("../fastocr.toml").write_text("keep = 0.2\ndpi = 102\ndevice = 'mps'\n")
+    environ = {"FASTOCR_KEEP": "0.3", "FASTOCR_DPI": "103"}
+    options, settings = resolve({"keep": 0.4}, environ)
+    assert (options.keep, options.dpi, options.device) == (0.4, 103, "mps")
+    assert (options.max_tokens, options.method) == (7, "fastocr")
+    origins = [settings[n].origin for n in ("keep", "dpi", "device", "max_tokens", "method")]
+    project = str(Path("../fastocr.toml").resolve())
+    assert origins == ["flag", "environment", project, str(home), "default"]
+
+
+def test_pyproject_table_counts_and_fastocr_toml_comes_first(home):
+    Path("pyproject.toml").write_text("[tool.fastocr]\nkeep = 0.5\nformat = ['md', 'json']\n")
+    assert resolve()[0].format == ("md", "json")
+    Path("fastocr.toml").write_text("format = 'html'\n")
+    assert resolve()[0].format == ("html",)
+    assert resolve()[0].keep == 1.0
+
+
+def test_pyproject_without_our_table_is_passed_over(home):
+    Path("../fastocr.toml").write_text("keep = 0.2\n")
+    Path("pyproject.toml").write_text("[tool.ruff]\n")
+    assert resolve()[0].keep == 0.2
+
+
+def test_files_can_be_left_out_or_named(home):
+    Path("fastocr.toml").write_text("keep = 0.2\n")
+    Path("other.toml").write_text("keep = 0.9\n")
+    assert resolve(use_files=False)[0].keep == 1.0
+    assert resolve(config_file=Path("other.toml"))[0].keep == 0.9
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("kepe = 0.2", "did you mean keep?"),
+        ("batch_sizes = 2", "did you mean batch-size?"),
+        ("colour_of_the_sky = 1", "unknown setting"),
+        ("keep = 'much'", "give a number"),
+        ("offline = 1", "give true or false"),
+        ("dpi = 1.5", "give a whole number"),
+        ("keep = 7", "from 0 to 1"),
+        ("trust-remote-code = true", "not read from files"),
+        ("password = 'x'", "not read from files"),
+        ("keep = ", "not valid TOML"),
+    ],
+)
+def test_faults_in_a_file_name_the_key(home, text, says):
+    Path("fastocr.toml").write_text(text)
+    with pytest.raises(UsageError, match=says):
+        resolve()
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "expected"),
+    [
+        ("FASTOCR_KEEP", "0.5", ("keep", 0.5)),
+        ("FASTOCR_OFFLINE", "1", ("offline", True)),
+        ("FASTOCR_OFFLINE", "", ("offline", False)),
+        ("FASTOCR_BATCH_SIZE", "auto", ("batch_size", None)),
+        ("FASTOCR_FORMAT", "md, json", ("format", ("md", "json"))),
+        ("FASTOCR_FIXATION", "refresh=8,reuse=false", ("fixation", {"refresh": 8, "reuse": False})),
+        ("FASTOCR_PASSWORD", " spaced ", ("password", " spaced ")),
+    ],
+)
+def test_environment_is_typed(home, variable, text, expected):
+    options, _ = resolve(environ={variable: text})
+    assert getattr(options, expected[0]) == expected[1]
+
+
+def test_misspelt_variable_is_an_error_and_a_foreign_one_is_not(home):
+    with pytest.raises(UsageError, match="did you mean FASTOCR_DEVICE"):
+        resolve(environ={"FASTOCR_DEVCE": "cpu"})
+    with pytest.raises(UsageError, match="FASTOCR_KEEP much"):
+        resolve(environ={"FASTOCR_KEEP": "much"})
+    assert resolve(environ={"FASTOCR_DEBUG": "1"})[0] == Options()
+
+
+def test_zero_and_false_are_respected(home):
+    Path("fastocr.toml").write_text("max-retries = 1\nrecursive = true\n")
+    options, _ = resolve({"max_retries": 0, "recursive": False})
+    assert (options.max_retries, options.recursive) == (0, False)
+
+
+def test_settings_reach_the_command(fastocr, reader):
+    make_pdf(Path("a.pdf"), 4)
+    Path("fastocr.toml").write_text("pages = '2'\nkeep = 0.5\n")
+    assert fastocr("parse", "a.pdf").code == 0
+    assert (reader.pages_read, reader.keep) == ([2], 0.5)
+    assert fastocr("parse", "a.pdf", "--no-config", "-q").err == ""
+    Path("fastocr.toml").write_text("page = '2'\n")
+    result = fastocr("parse", "a.pdf")
+    assert result.code == ExitCode.USAGE
+    assert "did you mean pages?" in result.err
+
+
+def test_config_show_tells_value_and_origin(fastocr, monkeypatch):
+    Path("fastocr.toml").write_text("keep = 0.5\n")
+    monkeypatch.setenv("FASTOCR_DEVICE", "cpu")
+    monkeypatch.setenv("FASTOCR_PASSWORD", "secret")
+    result = fastocr("config", "show")
+    lines = {line.split()[0]: line for line in result.out.decode().splitlines()}
+    assert result.code == 0
+    assert "0.5" in lines["keep"]
+    assert "fastocr.toml" in lines["keep"]
+    assert "environment" in lines["device"]
+    assert "default" in lines["method"]
+    assert "secret" not in result.out.decode()
+
+
+def test_config_show_as_toml_can_be_read_back(fastocr):
+    Path("fastocr.toml").write_text("keep = 0.5\nformat = ['md', 'html']\n")
+    text = fastocr("config", "show", "--toml").out
+    Path("fastocr.toml").write_bytes(text)
+    assert config.resolve({}, environ={})[0] == Options(keep=0.5, format=("md", "html"))

@@ -1,0 +1,138 @@
+"""Further attempts at a page, and going on when memory runs out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fastocr_cli.errors import UsageError
+from fastocr_cli.patience import PatientReader
+from fastocr_cli.results import PageImage, PageReading, PageStats, PageStatus
+from tests.cli.fakes import FakeReader
+
+WIDTH = 100
+LOOPED, OK, TRUNCATED = PageStatus.LOOPED, PageStatus.OK, PageStatus.TRUNCATED
+
+
+def page(number: int = 1) -> PageImage:
+    return PageImage(np.full((80, WIDTH, 3), number, np.uint8), number, 144.0, "a.pdf")
+
+
+def patient(reader: FakeReader, **more) -> PatientReader:
+    return PatientReader(lambda: reader, **more)
+
+
+def test_complete_pages_are_read_once():
+    reader = FakeReader()
+    (attempt,) = patient(reader).read([page()])
+    assert (attempt.reading.status, attempt.warnings) == (OK, ())
+    assert reader.batches == [1]
+
+
+def test_other_scale_comes_first_then_dense_attention():
+    tried = []
+
+    def behave(image, keep):
+        tried.append((image.width_px, keep))
+        return OK if keep == 1.0 else LOOPED
+
+    (attempt,) = patient(FakeReader(behave, keep=0.25)).read([page()])
+    assert tried == [(100, 0.25), (85, 0.25), (100, 1.0)]
+    assert attempt.reading.status is PageStatus.RETRIED
+    assert attempt.warnings == ("looped at first, read again with dense attention",)
+
+
+def test_only_the_pages_in_trouble_are_read_again():
+    def behave(image, keep):
+        return LOOPED if image.number == 2 and image.width_px == WIDTH else OK
+
+    reader = FakeReader(behave)
+    attempts = patient(reader, batch_size=4).read([page(n) for n in (1, 2, 3)])
+    assert [a.reading.status for a in attempts] == [OK, PageStatus.RETRIED, OK]
+    assert reader.pages_read == [1, 2, 3, 2]
+
+
+def test_the_best_attempt_is_kept_when_none_is_complete():
+    def behave(image, keep):
+        return TRUNCATED if image.width_px < WIDTH else LOOPED
+
+    (attempt,) = patient(FakeReader(behave, keep=0.5)).read([page()])
+    assert attempt.reading.status is TRUNCATED
+    (attempt,) = patient(FakeReader(lambda image, keep: LOOPED, keep=0.5)).read([page()])
+    assert attempt.reading.text.startswith("page 1")
+
+
+@pytest.mark.parametrize(("most", "reads"), [(0, 1), (1, 2), (2, 3), (9, 3)])
+def test_attempts_are_limited(most, reads):
+    reader = FakeReader(lambda image, keep: LOOPED, keep=0.5)
+    patient(reader, max_retries=most).read([page()])
+    assert len(reader.batches) == reads
+
+
+def test_a_limit_of_the_user_s_is_no_reason_to_try_again():
+    reader = FakeReader(lambda image, keep: TRUNCATED)
+    patient(reader, max_tokens=5).read([page()])
+    assert len(reader.batches) == 1
+
+
+class SmallMemory(FakeReader):
+    """Holds at most `room` pages."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self.room = room
+
+    def read(self, images, max_tokens=None, *, keep=None):
+        if len(images) > self.room:
+            raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return super().read(images, max_tokens, keep=keep)
+
+
+def test_batch_is_halved_for_good_when_memory_runs_out():
+    reader, notes = SmallMemory(2), []
+    reading = patient(reader, batch_size=8, notify=notes.append)
+    attempts = reading.read([page(n) for n in range(8)])
+    assert [a.reading.text[:6] for a in attempts] == [f"page {n}" for n in range(8)]
+    assert reading.batch_size == 2
+    assert notes == [
+        "out of memory: going on with 4 page(s) at a time",
+        "out of memory: going on with 2 page(s) at a time",
+    ]
+    reading.read([page(n) for n in range(4)])
+    assert reader.batches == [2] * 6
+
+
+def test_a_page_too_large_on_its_own_fails_alone():
+    attempts = patient(SmallMemory(0), batch_size=2, max_retries=0).read([page(1), page(2)])
+    assert [a.reading.status for a in attempts] == [PageStatus.FAILED] * 2
+    assert "out of memory" in attempts[0].warnings[0]
+
+
+def test_errors_of_the_request_are_not_pages_faults():
+    def behave(image, keep):
+        raise UsageError("this model has no such mode")
+
+    with pytest.raises(UsageError):
+        patient(FakeReader(behave)).read([page()])
+
+
+def test_model_is_loaded_once_and_only_when_needed():
+    loads = []
+
+    def load():
+        loads.append(1)
+        return FakeReader()
+
+    reading = PatientReader(load)
+    assert not reading.is_loaded
+    reading.read([page()])
+    reading.read([page()])
+    assert (reading.is_loaded, loads) == (True, [1])
+
+
+def test_failed_reading_has_a_status_a_script_can_trust():
+    def behave(image, keep):
+        raise ValueError("odd")
+
+    (attempt,) = patient(FakeReader(behave)).read([page()])
+    assert attempt.reading == PageReading("", (), (), PageStatus.FAILED, PageStats())
