@@ -115,13 +115,14 @@ def _compile(
     source = ASTSource(kernel, signature, fixed, aligned)
     binary = triton.compile(source, target=target.gpu, options=options)
     registers, spilled = _resources(binary, target)
-    label = {**{key: constants[key] for key in ("BLOCK", "WITH_VALUES") if key in constants}}
+    shown = {key: constants[key] for key in ("BLOCK", "WITH_VALUES") if key in constants}
+    shown.update(options)
     return Compiled(
         kernel=kernel.__name__.removesuffix("_kernel"),
         target=target.name,
         dtype=dtype,
         head_dim=constants.get("D", 0),
-        config=" ".join(f"{key}={value}" for key, value in {**label, **options}.items()),
+        config=" ".join(f"{key}={value}" for key, value in shown.items()),
         registers=registers,
         spilled=spilled,
         shared=binary.metadata.shared,
@@ -165,11 +166,11 @@ def _number(pattern: str, text: str) -> int:
 
 def _table(rows: list[Compiled]) -> str:
     head = ("kernel", "target", "dtype", "D", "configuration", "regs", "spilled", "shared", "limit")
-    cells = [head] + [
-        (r.kernel, r.target, r.dtype, r.head_dim, r.config, r.registers, r.spilled, r.shared)
-        + (f"{r.shared_limit}{'' if r.fits else ' EXCEEDED'}",)
-        for r in rows
-    ]
+    cells: list[tuple[object, ...]] = [head]
+    for r in rows:
+        limit = f"{r.shared_limit}{'' if r.fits else ' EXCEEDED'}"
+        sizes_used = (r.registers, r.spilled, r.shared, limit)
+        cells.append((r.kernel, r.target, r.dtype, r.head_dim or "", r.config, *sizes_used))
     widths = [max(len(str(row[column])) for row in cells) for column in range(len(head))]
     lines = (
         "  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True))

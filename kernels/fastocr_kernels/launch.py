@@ -18,15 +18,15 @@ from triton.runtime.jit import JITFunction
 LOG2E = log2(2.718281828459045)
 
 MOST_SPLITS = 64
-# Two programs a multiprocessor hide each other's memory latency.
-_PROGRAMS_PER_MULTIPROCESSOR = 2
+# Programs on one multiprocessor hide each other's memory latency.
+_PROGRAMS_PER_MULTIPROCESSOR = 4
 # Tensor cores multiply no fewer rows than this.
 _LEAST_GROUP = 16
 
 # (positions per block, warps, pipeline stages)
 _CONFIGS = [(32, 2, 4), (32, 4, 3), (64, 4, 2), (64, 4, 3), (64, 4, 4), (128, 4, 2), (128, 8, 3)]
 INTERPRETER_BLOCK = 32
-_INTERPRETER_PROCESSORS = 12
+_INTERPRETER_PROCESSORS = 2
 
 
 @dataclass(frozen=True)

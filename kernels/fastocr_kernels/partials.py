@@ -1,3 +1,6 @@
+# Compile-time sizes are capitals and kernels carry no types, see kernels/README.md.
+# ruff: noqa: N803
+# mypy: disable-error-code="no-untyped-def"
 """Partial attention results of a split sequence, and the kernel that makes one result of them."""
 
 from __future__ import annotations
@@ -25,11 +28,8 @@ class Partials:
     def empty(cls, query: Tensor, splits: int) -> Partials:
         """Room for the splits of query [B, Hq, D]."""
         batch, heads, width = query.shape
-        like = {"dtype": torch.float32, "device": query.device}
-        return cls(
-            torch.empty(batch, heads, splits, width, **like),
-            torch.empty(batch, heads, splits, **like),
-        )
+        sums = torch.empty(batch, heads, splits, width, device=query.device)
+        return cls(sums, torch.empty(batch, heads, splits, device=query.device))
 
     def combine(self, query: Tensor) -> Tensor:
         """The attention output, like query [B, Hq, D]."""

@@ -1,3 +1,6 @@
+# Compile-time sizes are capitals and kernels carry no types, see kernels/README.md.
+# ruff: noqa: N803
+# mypy: disable-error-code="no-untyped-def"
 """From logits and log sums to the visual tokens' scores: a kernel over the visual positions."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Compile-time sizes are capitals and kernels carry no types, see kernels/README.md.
+# ruff: noqa: N803
+# mypy: disable-error-code="no-untyped-def"
 """Focal decode attention in Triton: dense, keeping the logits the visual scores are made of.
 
 One program takes one KV head of one sequence and one of S splits of its positions. It leaves

@@ -71,7 +71,8 @@ class _Fetch:
 def _fetch(attended: AttendedSet, capacity: int, kv_heads: int, group: int) -> _Fetch:
     rows = _cache_rows(attended, capacity)
     heads = kv_heads * group
-    starts, end = [], 0
+    starts: list[int] = []
+    end = 0
     for own in rows:
         starts.extend(end + head * len(own) for head in range(heads))
         end += heads * len(own)

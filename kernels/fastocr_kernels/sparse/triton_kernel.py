@@ -1,3 +1,6 @@
+# Compile-time sizes are capitals and kernels carry no types, see kernels/README.md.
+# ruff: noqa: N803
+# mypy: disable-error-code="no-untyped-def"
 """Sparse decode attention in Triton: reads the chosen rows of the cache where they lie.
 
 One program takes one KV head of one sequence and one of S splits of the attended set, which is
@@ -45,6 +48,14 @@ def sparse_decode(
 def _strides(keys: Tensor, values: Tensor, indices: Tensor) -> tuple[int, ...]:
     """Strides of batch, position, head for keys and values, then both strides of the indices."""
     return (*keys.stride()[:3], *values.stride()[:3], *indices.stride())
+
+
+@triton.jit
+def _places(p_row, s_ik, o_t, selected, shift):
+    """Cache positions of the list's entries o_t; -1 for padding."""
+    is_chosen = o_t < selected
+    b_index = tl.load(p_row + o_t * s_ik, is_chosen, other=0)
+    return tl.where(is_chosen, b_index.to(tl.int64), o_t.to(tl.int64) + shift)
 
 
 @triton.jit
@@ -96,11 +107,11 @@ def sparse_decode_kernel(
     b_max = tl.full([BG], float("-inf"), tl.float32)
     b_norm = tl.zeros([BG], tl.float32)
     b_sum = tl.zeros([BG, BD], tl.float32)
-    for start in range(first, last, BLOCK):
-        o_t = start + tl.arange(0, BLOCK)
-        is_chosen = o_t < selected
-        b_index = tl.load(p_indices + i_b * s_ib + o_t * s_ik, is_chosen, other=0)
-        b_place = tl.where(is_chosen, b_index.to(tl.int64), o_t.to(tl.int64) + shift)  # [BLOCK]
+    # Carrying the next block's places makes the loads of keys and values depend on no other load
+    # of the same turn; only then does Triton prefetch them into more than one buffer.
+    o_t = first + tl.arange(0, BLOCK)
+    b_place = _places(p_indices + i_b * s_ib, s_ik, o_t, selected, shift)  # [BLOCK]
+    for _ in range(first, last, BLOCK):
         m_t = (o_t < last) & (b_place >= 0)
         m_rows = m_t[:, None] & m_d[None, :]
         p_key = p_keys + i_b * s_kb + i_h * s_kh + b_place[:, None] * s_kl + o_d[None, :]
@@ -118,6 +129,8 @@ def sparse_decode_kernel(
         b_sum = b_sum * b_decay[:, None] + b_new
         b_norm = b_norm * b_decay + tl.sum(b_weights, 1)
         b_max = b_top
+        o_t += BLOCK
+        b_place = _places(p_indices + i_b * s_ib, s_ik, o_t, selected, shift)
 
     o_out = o_head * S + i_split
     b_out = b_sum / tl.where(b_norm > 0, b_norm, 1.0)[:, None]

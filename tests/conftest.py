@@ -1,0 +1,9 @@
+"""What every test shares: Triton kernels run in Triton's interpreter unless told otherwise.
+
+The variable must be set before anything imports Triton (transformers does). On a machine with a
+GPU, `TRITON_INTERPRET=0 pytest tests/kernels` runs the compiled kernels.
+"""
+
+import os
+
+os.environ.setdefault("TRITON_INTERPRET", "1")
