@@ -1,15 +1,12 @@
 """Image files to pages, one frame at a time, with Pillow.
 
 Knows image files only. Every frame of a TIFF, GIF or other sequence is a page; of the several
-pictures in an MPO (a stereo or phone photograph) the first one is.
-
-An image keeps its own pixels. Its resolution is the one it states, unless that would make the
-paper absurdly large (72 and 96 dpi are what programs write when they do not know); then, or where
-it states none, the longer side is taken for that of an A4 sheet.
+pictures in an MPO (a stereo or phone photograph) or an animated PNG the first one is.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,17 +18,9 @@ from fastocr_cli.colour import to_rgb
 from fastocr_cli.documents import Document, printable
 from fastocr_cli.errors import FastocrError, InputError, MissingModelError
 from fastocr_cli.raster_base import RasterSettings, cap_scale, make_page
+from fastocr_cli.raster_plan import Dpi, Size, plan_page
 from fastocr_cli.results import PageImage
 from fastocr_cli.sniff import Kind
-
-A4_LONG_IN = 11.69
-GUESSED_DPI = (72.0, 600.0)
-STATED_DPI = (30.0, 2400.0)
-LONGEST_PAPER_IN = 60.0
-DEFAULT_DPI_VALUES = (72, 96)
-LONGEST_PAPER_AT_DEFAULT_DPI_IN = 17.0
-
-Size = tuple[int, int]
 
 _ORIENTATION_TAG = 0x0112
 _UPRIGHT = {
@@ -59,7 +48,7 @@ class ImagePages:
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
         self._file = document.open()
         try:
-            with _reported_as(printable(self._source)):
+            with _reported_as(printable(self._source)), _quiet_libtiff(self._format):
                 self._image = self._open()
                 self.page_count = _count_frames(self._image)
         except BaseException:
@@ -71,12 +60,12 @@ class ImagePages:
         self._file.close()
 
     def render(self, number: int) -> PageImage:
-        with _reported_as(f"{printable(self._source)}, page {number}"):
-            image = self._frame(number)
-            size, dpi, notes = _plan(image, self._settings.max_pixels)
-            upright = _load_upright(image, size)
-            pixels = np.array(upright)
-        return make_page(pixels, number, dpi, self._source, notes)
+        where = f"{printable(self._source)}, page {number}"
+        with _reported_as(where), _quiet_libtiff(self._format):
+            image, size, stated = _load(self._frame(number), self._settings.max_pixels)
+            plan = plan_page(size, stated, self._settings.max_pixels)
+            pixels = np.array(_convert(image, plan.size))
+        return make_page(pixels, number, plan.dpi, self._source, plan.warnings)
 
     def _open(self) -> Image.Image:
         self._file.seek(0)
@@ -136,65 +125,44 @@ def _count_by_seeking(image: Image.Image) -> int:
         image.seek(0)
 
 
-def _plan(image: Image.Image, max_pixels: int) -> tuple[Size, float, tuple[str, ...]]:
-    """Size the frame will have (not yet turned upright), its pixels per inch, and warnings.
+def _load(image: Image.Image, max_pixels: int) -> tuple[Image.Image, Size, Dpi | None]:
+    """Decodes a frame and turns it upright.
 
-    Where the frame has other resolutions across and down, as faxes do, the lower one is raised.
+    Returns it with the size it has in the file and the resolution across and down, both upright.
     """
-    stated = _stated_dpi(image)
-    plausible = stated is not None and _is_plausible(image.size, stated)
-    notes = []
-    if stated is not None and plausible:
-        dpi = max(stated)
-        width, height = image.width * dpi / stated[0], image.height * dpi / stated[1]
-    else:
-        dpi = min(max(max(image.size) / A4_LONG_IN, GUESSED_DPI[0]), GUESSED_DPI[1])
-        width, height = image.width, image.height
-    scale = cap_scale(width, height, max_pixels)
-    if scale < 1:
-        notes.append(
-            f"{image.width} x {image.height} pixels: scaled down to {scale:.0%} to stay under "
-            f"{max_pixels / 1e6:.0f} megapixels"
-        )
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return size, dpi * scale, tuple(notes)
-
-
-def _stated_dpi(image: Image.Image) -> tuple[float, float] | None:
-    """Resolution across and down as the file has it."""
-    try:
-        across, down = (float(value) for value in image.info["dpi"])
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
-        return None
-    return across, down
-
-
-def _is_plausible(size: Size, dpi: tuple[float, float]) -> bool:
-    if not all(STATED_DPI[0] <= value <= STATED_DPI[1] for value in dpi):
-        return False
-    is_default = all(round(value) in DEFAULT_DPI_VALUES for value in dpi)
-    longest = LONGEST_PAPER_AT_DEFAULT_DPI_IN if is_default else LONGEST_PAPER_IN
-    return max(size[0] / dpi[0], size[1] / dpi[1]) <= longest
-
-
-def _load_upright(image: Image.Image, size: Size) -> Image.Image:
-    """Decodes a frame to RGB at `size`, then turned as its EXIF data says."""
-    turned = _orientation(image) >= 5
-    image.draft("", size)  # JPEG can be decoded at a half, a quarter or an eighth at once
+    size, stated, orientation = image.size, _stated_dpi(image), _orientation(image)
+    scale = cap_scale(*size, max_pixels)
+    # JPEG can be decoded at a half, a quarter or an eighth at once; other formats ignore this.
+    image.draft("", (round(size[0] * scale), round(size[1] * scale)))
+    is_reduced = image.size != size
     image.load()
     # Pillow turns TIFF upright by itself while loading, so the tag is read again.
-    orientation = _orientation(image)
-    upright = image.transpose(_UPRIGHT[orientation]) if orientation in _UPRIGHT else image
-    size = size[::-1] if turned else size
-    if upright.mode in _RESIZABLE_MODES and "transparency" not in upright.info:
-        upright = _resize(upright, size)
-    return _resize(to_rgb(upright), size)
+    turn = _UPRIGHT.get(_orientation(image))
+    upright = image if turn is None else image.transpose(turn)
+    if orientation >= 5:
+        size, stated = size[::-1], stated and stated[::-1]
+    return upright, size if is_reduced else upright.size, stated
+
+
+def _convert(image: Image.Image, size: Size) -> Image.Image:
+    """To RGB at `size`; made smaller first where that is possible, since it saves memory."""
+    if image.mode in _RESIZABLE_MODES and "transparency" not in image.info:
+        image = _resize(image, size)
+    return _resize(to_rgb(image), size)
 
 
 def _resize(image: Image.Image, size: Size) -> Image.Image:
     if image.size == size:
         return image
     return image.resize(size, Image.Resampling.LANCZOS, reducing_gap=2.0)
+
+
+def _stated_dpi(image: Image.Image) -> Dpi | None:
+    try:
+        across, down = (float(value) for value in image.info["dpi"])
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        return None
+    return across, down
 
 
 def _orientation(image: Image.Image) -> int:
@@ -204,6 +172,27 @@ def _orientation(image: Image.Image) -> int:
     except Exception:  # damaged EXIF data raise nearly anything, and must not cost the page
         return 1
     return value if value in _UPRIGHT else 1
+
+
+@contextmanager
+def _quiet_libtiff(format_: str) -> Iterator[None]:
+    """Keeps from stderr what libtiff writes there, from C, about a damaged file."""
+    if format_ != "TIFF":
+        yield
+        return
+    try:
+        saved = os.dup(2)
+    except OSError:  # there is no stderr
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)
 
 
 @contextmanager
@@ -223,4 +212,5 @@ def _reported_as(where: str) -> Iterator[None]:
     except Exception as error:
         reason = " ".join(str(error).split()) if isinstance(error, OSError) else ""
         detail = f" ({reason})" if reason and "identify" not in reason else ""
-        raise InputError(f"{where}: damaged or cut short{detail}; copy or scan it again") from error
+        text = f"{where}: damaged or cut short{detail}; copy or scan it again"
+        raise InputError(text) from error
