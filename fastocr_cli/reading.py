@@ -16,11 +16,13 @@ from PIL import Image
 
 from fastocr_cli.decoding.engine import generate
 from fastocr_cli.decoding.pages import Generation
-from fastocr_cli.decoding.prefill import PrefillHook
 from fastocr_cli.fixation import AttentionPolicy, make_policy
+from fastocr_cli.fixation.calibration import find_calibration
 from fastocr_cli.models.base import ModelAdapter, PromptInputs
 from fastocr_cli.models.loading import EMBEDDED, load_adapter
 from fastocr_cli.results import PageImage, PageReading
+from fastocr_cli.rtprune.hook import RTPruneHook
+from fastocr_cli.rtprune.settings import RTPruneSettings
 
 PageLike = Image.Image | PageImage | npt.NDArray[np.uint8]
 
@@ -32,7 +34,7 @@ class Reader:
 
     keep: share of the visual tokens that pruned layers attend to; 1.0 is dense.
     method: name of the attention policy; fixation: its further settings, by name.
-    prefill_hook: shortens each prompt before the decoder (RTPrune).
+    rtprune: settings of RTPrune, which shortens each prompt before the decoder; None: not at all.
     """
 
     def __init__(
@@ -42,13 +44,13 @@ class Reader:
         keep: float = 1.0,
         method: str = "fastocr",
         fixation: Mapping[str, Any] | None = None,
-        prefill_hook: PrefillHook | None = None,
+        rtprune: RTPruneSettings | None = None,
     ):
         self.adapter = adapter
         self.keep = keep
         self.method = method
         self._fixation = dict(fixation or {})
-        self._prefill_hook = prefill_hook
+        self._rtprune = rtprune
         self._policies: dict[float, AttentionPolicy] = {}
         self.policy(keep)  # an impossible setting is an error now and not at the first page
 
@@ -62,7 +64,7 @@ class Reader:
         keep: float = 1.0,
         method: str = "fastocr",
         fixation: Mapping[str, Any] | None = None,
-        prefill_hook: PrefillHook | None = None,
+        rtprune: RTPruneSettings | None = None,
         offline: bool = False,
         trust_remote_code: bool = False,
         revision: str | None = None,
@@ -76,7 +78,7 @@ class Reader:
             trust_remote_code=trust_remote_code,
             revision=revision,
         )
-        return cls(adapter, keep=keep, method=method, fixation=fixation, prefill_hook=prefill_hook)
+        return cls(adapter, keep=keep, method=method, fixation=fixation, rtprune=rtprune)
 
     @property
     def prompt(self) -> str:
@@ -91,7 +93,10 @@ class Reader:
     def policy(self, keep: float) -> AttentionPolicy:
         """The reader's method at another keep; what a policy has learned of the model stays."""
         if keep not in self._policies:
-            self._policies[keep] = make_policy(self.method, keep, **self._fixation)
+            measured = find_calibration(self.adapter) if self.method == "fastocr" else None
+            self._policies[keep] = make_policy(
+                self.method, keep, calibration=measured, **self._fixation
+            )
         return self._policies[keep]
 
     def read(
@@ -107,13 +112,17 @@ class Reader:
         """
         pages = [images] if isinstance(images, (Image.Image, PageImage, np.ndarray)) else images
         prepared = [self._prepare(page) for page in pages]
+        prompts = [prompt for prompt, _ in prepared]
+        hook = RTPruneHook(self._rtprune, self.adapter, prompts) if self._rtprune else None
         generations = generate(
             self.adapter,
-            [prompt for prompt, _ in prepared],
+            prompts,
             policy=self.policy(self.keep if keep is None else keep),
             max_tokens=max_tokens,
-            prefill_hook=self._prefill_hook,
+            prefill_hook=hook,
         )
+        if hook is not None:
+            generations = hook.with_stats(generations)
         return [
             self._reading(generation, prompt, prepare_ms)
             for generation, (prompt, prepare_ms) in zip(generations, prepared, strict=True)
@@ -137,6 +146,7 @@ class Reader:
             token_ids=generation.token_ids,
             logprobs=generation.logprobs,
             status=generation.status,
+            pieces=tuple(self.adapter.pieces(generation.token_ids)),
             stats=replace(generation.stats, prepare_ms=prepare_ms),
             places=generation.places if told is None else tuple(told),
         )
