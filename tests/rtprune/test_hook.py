@@ -10,15 +10,29 @@ from fastocr_cli.fixation import make_policy
 from fastocr_cli.fixation.dense import DensePolicy
 from fastocr_cli.models.base import VisualLayout
 from fastocr_cli.models.loading import load_adapter
+from fastocr_cli.reader.configuration import ReaderConfig, decoder_config
+from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.rtprune.hook import RTPruneHook, caution
 from fastocr_cli.rtprune.settings import Merge, RTPruneSettings
-from tests.models.families import FAMILIES
-from tests.models.tiny import page
+from tests.models.families import FAMILIES, Family
+from tests.models.tiny import page, randomise
 from tests.rtprune import reference
 
 DEEPSEEK = ("deepseek_vl_v2", "unlimited_ocr", "deepseek_ocr2")
-OTHERS = ("qwen2_5_vl", "qwen3_vl", "smolvlm", "lighton_ocr")
+OTHERS = ("qwen2_5_vl", "qwen3_vl", "smolvlm", "lighton_ocr", "embedded")
 STEPS = 12
+
+
+def tiny_reader(folder):
+    """The embedded reader's architecture with random weights."""
+    text = decoder_config().to_dict()
+    text |= {"hidden_size": 32, "num_hidden_layers": 2, "layer_types": None, "head_dim": 8}
+    config = ReaderConfig(tower_channels=(8, 8, 16), tower_blocks=(1, 1, 1), text_config=text)
+    randomise(ReaderForPageReading(config)).save_pretrained(folder)
+    return folder
+
+
+PAGES = {"embedded": Family("embedded", tiny_reader, ((160, 120), (200, 90)))} | FAMILIES
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +42,7 @@ def load(tmp_path_factory):
 
     def load_family(name):
         if name not in loaded:
-            family = FAMILIES[name]
+            family = PAGES[name]
             folder = family.build(tmp_path_factory.mktemp(name))
             adapter = load_adapter(str(folder), device="cpu", dtype="float32", offline=True)
             sizes = family.pages[:2]
@@ -176,7 +190,7 @@ def test_what_remains_is_in_its_place(load, name, merge):
     assert torch.equal(pruned.inputs_embeds[0, untouched], embeds[0, pruned.kept[untouched]])
 
 
-@pytest.mark.parametrize("name", ["unlimited_ocr"])
+@pytest.mark.parametrize("name", ["unlimited_ocr", "embedded"])
 def test_dynamic_ratio_equals_the_reference(load, name):
     adapter, prompts = load(name)
     for prompt, result in zip(prompts, read(adapter, prompts, RTPruneSettings()), strict=True):
@@ -184,9 +198,10 @@ def test_dynamic_ratio_equals_the_reference(load, name):
         layout = prompt.layout
         embeds = decoder_arguments(adapter, prompt)["inputs_embeds"][0]
         redundant = reference.redundancy(embeds[layout.positions[~layout.structural]].numpy())
-        view = prompt.features["pixel_values"][0].numpy()
-        side = int(layout.grid[layout.grid[:, 0] == layout.grid[:, 0].max(), 1].max()) + 1
-        density = reference.edge_density(view, side, side)
+        view = prompt.features["pixel_values"][0].expand(3, -1, -1).numpy()
+        last_view = layout.grid[layout.grid[:, 0] == layout.grid[:, 0].max()]
+        rows, columns = last_view[:, 1].max() + 1, last_view[:, 2].max() + 1
+        density = reference.edge_density(view, int(rows), int(columns))
         keep = reference.keep_ratio(redundant, density)
         assert stats["redundancy"] == pytest.approx(redundant, abs=1e-6)
         assert stats["edge_density"] == pytest.approx(density, abs=1e-6)
