@@ -98,6 +98,12 @@ class PatientReader:
         name: str = self.reader.adapter.name
         return name
 
+    @property
+    def device(self) -> str:
+        """cpu, cuda, ..."""
+        kind: str = self.reader.adapter.device.type
+        return kind
+
     @cached_property
     def revision(self) -> str | None:
         return revision_of(self.reader.adapter)

@@ -9,15 +9,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import orjson
 
-from fastocr_cli.blank import is_blank
-from fastocr_cli.documents import Document, printable, reported_as
-from fastocr_cli.errors import FastocrError, InputError
+from fastocr_cli.documents import Document, reported_as
+from fastocr_cli.drawing import (
+    Drawer,
+    Drawing,
+    Order,
+    default_workers,
+    hold_ahead,
+    named_errors,
+    thumbnail_of,
+)
+from fastocr_cli.errors import FastocrError
 from fastocr_cli.events import DocumentDone, DocumentFailed, DocumentOpened, Event, PageDone
 from fastocr_cli.journal import Journal, PageKey
 from fastocr_cli.options import Options
@@ -41,6 +49,18 @@ class UnreadPage:
     index: int
     key: PageKey
     image: PageImage
+    thumbnail: bytes | None
+
+
+@dataclass(frozen=True)
+class OrderedPage:
+    """A page that is being drawn. warnings: about its document as a whole, for the first page."""
+
+    index: int
+    key: PageKey
+    order: Order
+    drawing: Drawing
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -80,13 +100,18 @@ class Pipeline:
         """Everything that happens; a page's event comes once its record is in the journal."""
         waiting: list[Event | UnreadPage] = []
         unread = 0
-        for item in self._draw_all(items):
-            waiting.append(item)
-            unread += isinstance(item, UnreadPage)
-            if unread == 0 or unread == self._reader.batch_size:
-                yield from self._finish(waiting)
-                waiting, unread = [], 0
-        yield from self._finish(waiting)
+        with Drawer(self._workers) as drawer:
+            for item in self._drawn(items, drawer):
+                waiting.append(item)
+                unread += isinstance(item, UnreadPage)
+                if unread == 0 or unread == self._reader.batch_size:
+                    yield from self._finish(waiting)
+                    waiting, unread = [], 0
+            yield from self._finish(waiting)
+
+    def _workers(self) -> int:
+        chosen = self._options.workers
+        return default_workers(self._reader.device) if chosen is None else chosen
 
     def _finish(self, waiting: list[Event | UnreadPage]) -> Iterator[Event]:
         """Read what is unread, all in one batch, and give everything in its order."""
@@ -98,9 +123,20 @@ class Pipeline:
                 self._journal.record(event.key, event.result, event.thumbnail)
             yield event
 
-    def _draw_all(
-        self, items: Iterable[tuple[int, Document | BadInput]]
+    def _drawn(
+        self, items: Iterable[tuple[int, Document | BadInput]], drawer: Drawer
     ) -> Iterator[Event | UnreadPage]:
+        """Everything in its order, pages drawn."""
+        ordered = self._order(items, drawer)
+        for item in hold_ahead(
+            ordered, lambda: drawer.window, lambda i: isinstance(i, OrderedPage)
+        ):
+            yield _draw(item) if isinstance(item, OrderedPage) else item
+
+    def _order(
+        self, items: Iterable[tuple[int, Document | BadInput]], drawer: Drawer
+    ) -> Iterator[Event | OrderedPage]:
+        """Open one document after another and order its pages."""
         for index, item in items:
             with ExitStack() as scope:
                 try:
@@ -109,7 +145,7 @@ class Pipeline:
                     yield DocumentFailed(index, item.source, error)
                     continue
                 yield DocumentOpened(index, item.source, len(opened.numbers))
-                yield from self._draw_pages(index, opened)
+                yield from self._order_pages(index, opened, drawer)
             yield DocumentDone(index, item.source)
 
     def _open(self, item: Document | BadInput, scope: ExitStack) -> OpenDocument:
@@ -121,10 +157,18 @@ class Pipeline:
             pages = scope.enter_context(open_document(item, self._raster))
             return OpenDocument(item, digest, pages, self._numbers(item, pages))
 
-    def _draw_pages(self, index: int, opened: OpenDocument) -> Iterator[PageDone | UnreadPage]:
+    def _order_pages(
+        self, index: int, opened: OpenDocument, drawer: Drawer
+    ) -> Iterator[PageDone | OrderedPage]:
         for number in opened.numbers:
             key = PageKey(opened.digest, number, self._settings, self._reader.model)
-            yield self._recorded(index, key, opened) or self._draw(index, key, opened)
+            recorded = self._recorded(index, key, opened)
+            if recorded is not None:
+                yield recorded
+                continue
+            order = Order(opened.document, number, self._raster, self._has_thumbnails)
+            warnings = opened.pages.warnings if number == opened.numbers[0] else ()
+            yield OrderedPage(index, key, order, drawer.draw(order, opened.pages), warnings)
 
     def _numbers(self, document: Document, pages: PageSource) -> tuple[int, ...]:
         if self._selection is None:
@@ -144,27 +188,8 @@ class Pipeline:
         assert self._journal is not None
         result, thumbnail = self._journal.load(key, opened.document.source)
         if self._has_thumbnails and thumbnail is None:
-            thumbnail = self._thumbnail(opened.pages.render(key.page))
+            thumbnail = thumbnail_of(opened.pages.render(key.page))
         return PageDone(index, result, key, resumed=True, thumbnail=thumbnail)
-
-    def _draw(self, index: int, key: PageKey, opened: OpenDocument) -> PageDone | UnreadPage:
-        """The page as pixels; as a result at once if it is blank or cannot be drawn."""
-        source = opened.document.source
-        try:
-            with named_errors(f"{source}, page {key.page}"):
-                image = opened.pages.render(key.page)
-                has_ink = not is_blank(image)
-        except FastocrError as error:
-            failed = PageResult(
-                source, key.page, PageStatus.FAILED, "", 0, 0, 72.0, warnings=(str(error),)
-            )
-            return PageDone(index, failed, key, error=error)
-        if key.page == opened.numbers[0]:
-            image = replace(image, warnings=(*opened.pages.warnings, *image.warnings))
-        if has_ink:
-            return UnreadPage(index, key, image)
-        result = _page_result(image, PageStatus.BLANK)
-        return PageDone(index, result, key, thumbnail=self._thumbnail(image))
 
     def _result(self, page: UnreadPage, attempt: Attempt) -> PageDone:
         reading = attempt.reading
@@ -174,14 +199,7 @@ class Pipeline:
             reading=reading,
             warnings=page.image.warnings + attempt.warnings,
         )
-        return PageDone(page.index, result, page.key, thumbnail=self._thumbnail(page.image))
-
-    def _thumbnail(self, image: PageImage) -> bytes | None:
-        if not self._has_thumbnails:
-            return None
-        from fastocr_cli.writers.thumbnail import make_thumbnail
-
-        return make_thumbnail(image.pixels)
+        return PageDone(page.index, result, page.key, thumbnail=page.thumbnail)
 
 
 def raster_settings(options: Options) -> RasterSettings:
@@ -207,15 +225,21 @@ def file_digest(document: Document) -> str:
         return hashlib.file_digest(cast(Any, stream), "sha256").hexdigest()
 
 
-@contextmanager
-def named_errors(source: str) -> Iterator[None]:
-    """A fault nobody foresaw, in a library or in us, becomes an error of the input that met it."""
+def _draw(page: OrderedPage) -> PageDone | UnreadPage:
+    """The page as pixels; as a result at once if it is blank or cannot be drawn."""
     try:
-        yield
-    except FastocrError:
-        raise
-    except Exception as error:
-        raise InputError(f"{printable(source)}: {type(error).__name__}: {error}") from error
+        drawn = page.drawing()
+    except FastocrError as error:
+        source = page.order.document.source
+        failed = PageResult(
+            source, page.key.page, PageStatus.FAILED, "", 0, 0, 72.0, warnings=(str(error),)
+        )
+        return PageDone(page.index, failed, page.key, error=error)
+    image = replace(drawn.image, warnings=page.warnings + drawn.image.warnings)
+    if not drawn.is_blank:
+        return UnreadPage(page.index, page.key, image, drawn.thumbnail)
+    result = _page_result(image, PageStatus.BLANK)
+    return PageDone(page.index, result, page.key, thumbnail=drawn.thumbnail)
 
 
 def _page_result(image: PageImage, status: PageStatus) -> PageResult:

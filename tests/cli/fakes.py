@@ -29,7 +29,9 @@ class FakeReader:
     batch_size = 2
 
     def __init__(self, behave: Behaviour | None = None, keep: float = 1.0) -> None:
-        self.adapter = SimpleNamespace(name="fake", revision="r1")
+        self.adapter = SimpleNamespace(
+            name="fake", revision="r1", device=SimpleNamespace(type="cpu")
+        )
         self.keep = keep
         self.behave = behave or (lambda page, keep: PageStatus.OK)
         self.batches: list[int] = []
