@@ -115,7 +115,7 @@ def _compile(
     source = ASTSource(kernel, signature, fixed, aligned)
     binary = triton.compile(source, target=target.gpu, options=options)
     registers, spilled = _resources(binary, target)
-    shown = {key: constants[key] for key in ("BLOCK", "WITH_VALUES") if key in constants}
+    shown = {key: value for key, value in constants.items() if key in ("BLOCK", "WITH_VALUES")}
     shown.update(options)
     return Compiled(
         kernel=kernel.__name__.removesuffix("_kernel"),
