@@ -162,6 +162,10 @@ class ModelAdapter(ABC):
         """The model's raw text, special tokens removed."""
         return str(self.tokenizer.decode(list(token_ids), skip_special_tokens=True))
 
+    def pieces(self, token_ids: Sequence[int]) -> list[str]:
+        """What each token wrote; "" for a token that wrote nothing a reader of the text sees."""
+        return [self.detokenize([token]) for token in token_ids]
+
     def to_markdown(self, text: str) -> str:
         """Markdown from the model's raw text; hub models mostly write Markdown already."""
         return text

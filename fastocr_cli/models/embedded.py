@@ -64,6 +64,9 @@ class EmbeddedAdapter(ModelAdapter):
     def detokenize(self, token_ids: Sequence[int]) -> str:
         return v.detokenize(token_ids)
 
+    def pieces(self, token_ids: Sequence[int]) -> list[str]:
+        return [v.piece_of(token) for token in token_ids]
+
     def to_markdown(self, text: str) -> str:
         return unwrap(text)
 

@@ -50,6 +50,12 @@ class ReaderConfig(PreTrainedConfig):
         kwargs.setdefault("eos_token_id", vocabulary.EOS)
         super().__init__(**kwargs)
 
+    @property
+    def language_model(self) -> Qwen2Config:
+        """`text_config`, which is a config by now and no longer a dictionary."""
+        assert isinstance(self.text_config, Qwen2Config)
+        return self.text_config
+
 
 def decoder_config() -> Qwen2Config:
     """The decoder's default shape: 6 layers of width 256, two query heads per KV head.

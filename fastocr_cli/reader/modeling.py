@@ -7,6 +7,7 @@ grey page [B, 1, H, W] -> tower -> one feature per 16 px cell -> + absolute 2-D 
 from __future__ import annotations
 
 import math
+from inspect import signature
 from typing import Any
 
 import torch
@@ -17,6 +18,8 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from fastocr_cli.reader import vocabulary
 from fastocr_cli.reader.configuration import ReaderConfig
+
+CACHE_NAME = "cache" if "cache" in signature(Qwen2Model.forward).parameters else "past_key_values"
 
 
 class ResidualBlock(nn.Module):
@@ -71,7 +74,7 @@ class VisionTower(nn.Module):
             stage += [ResidualBlock(width) for _ in range(count)]
             self.stages.append(nn.Sequential(*stage))
         self.norm = nn.LayerNorm(widths[-1])
-        self.out = nn.Linear(widths[-1], config.text_config.hidden_size)
+        self.out = nn.Linear(widths[-1], config.language_model.hidden_size)
 
     def forward(self, pixels: Tensor) -> Tensor:
         x = self.stem(fold_cells(pixels.permute(0, 2, 3, 1), 4))
@@ -122,11 +125,11 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
 
     def __init__(self, config: ReaderConfig) -> None:
         super().__init__(config)
-        hidden = config.text_config.hidden_size
+        hidden = config.language_model.hidden_size
         self.tower = VisionTower(config)
         self.reading_head = nn.Linear(hidden, config.columns_per_cell * vocabulary.FIRST_COLUMN)
         self.decoder = Qwen2Model._from_config(config.text_config)
-        self.lm_head = nn.Linear(hidden, config.text_config.vocab_size, bias=False)
+        self.lm_head = nn.Linear(hidden, config.language_model.vocab_size, bias=False)
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
@@ -165,6 +168,7 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         pixel_values: Tensor | None = None,
         attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
+        cache: Any = None,
         past_key_values: Any = None,
         inputs_embeds: Tensor | None = None,
         use_cache: bool | None = None,
@@ -174,25 +178,26 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         """Logits [B, T, vocabulary] (of the last `logits_to_keep` positions unless 0).
 
         pixel_values [B, 1, H, W] in -1..1 are read where input_ids holds image tokens.
+        The key-value cache goes by the name the installed transformers uses for it.
         """
         if inputs_embeds is None:
+            assert input_ids is not None, "give input_ids or inputs_embeds"
             inputs_embeds = self.decoder.embed_tokens(input_ids)
             if pixel_values is not None:
                 _, visual = self.visual_tokens(pixel_values.to(inputs_embeds.dtype))
-                at_image = (input_ids == self.config.image_token_id).unsqueeze(-1)
+                at_image = torch.eq(input_ids, self.config.image_token_id)[..., None]
                 inputs_embeds = inputs_embeds.masked_scatter(at_image, visual)
         outputs = self.decoder(
             inputs_embeds=inputs_embeds,
             attention_mask=attention_mask,
             position_ids=position_ids,
-            past_key_values=past_key_values,
             use_cache=use_cache,
+            **{CACHE_NAME: past_key_values if cache is None else cache},
             **kwargs,
         )
         hidden = outputs.last_hidden_state[:, -logits_to_keep:]
-        return CausalLMOutputWithPast(
-            logits=self.lm_head(hidden), past_key_values=outputs.past_key_values
-        )
+        written = {CACHE_NAME: getattr(outputs, CACHE_NAME)}
+        return CausalLMOutputWithPast(logits=self.lm_head(hidden), **written)
 
     def prepare_inputs_for_generation(
         self, input_ids: Tensor, pixel_values: Tensor | None = None, **kwargs: Any

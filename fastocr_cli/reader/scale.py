@@ -30,12 +30,8 @@ def text_em(grey: Grey) -> float | None:
     ink = ink_mask(grey)
     if not ink.any():
         return None
-    em: float | None = max(8.0, grey.shape[1] / 60)
-    for _ in range(2):  # the first guess only says how far to smear
-        em = _bar_em(ink, em)
-        if em is None:
-            return None
-    return em
+    guess = _bar_em(ink, max(8.0, grey.shape[1] / 60))  # only says how far to smear
+    return guess and _bar_em(ink, guess)
 
 
 def ink_mask(grey: Grey) -> npt.NDArray[np.bool_]:
@@ -88,7 +84,7 @@ def to_reading_size(image: Image.Image, most_cells: int, cell_px: int = 16) -> I
     if factor != 1.0:
         size = max(1, round(grey.width * factor)), max(1, round(grey.height * factor))
         grey = grey.resize(size, Image.Resampling.LANCZOS)
-    padded = (cell_px * math.ceil(side / cell_px) for side in grey.size)
-    paper = Image.new("L", tuple(padded), int(np.percentile(np.asarray(grey)[::4, ::4], 90)))
+    width, height = (cell_px * math.ceil(side / cell_px) for side in grey.size)
+    paper = Image.new("L", (width, height), int(np.percentile(np.asarray(grey)[::4, ::4], 90)))
     paper.paste(grey)
     return paper

@@ -15,6 +15,7 @@ This module knows ids and strings. It knows neither pictures nor tensors.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -58,7 +59,17 @@ _FOLDED = {
     **{"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "ft", "ﬆ": "st"},
     **{"‐": "-", "‑": "-", "‒": "–", "―": "—", "−": "–", "­": "-"},
     **{"′": "'", "″": '"', "‛": "‘", "‟": "“", "⁃": "•", "∙": "•", "●": "•", "▪": "•", "■": "•"},
-    **{"∗": "*", "∼": "~", "˜": "~", "ˆ": "^", "⁄": "/", "∕": "/", "⋅": "·", "µ": "µ", "Ω": UNKNOWN_MARK},
+    **{
+        "∗": "*",
+        "∼": "~",
+        "˜": "~",
+        "ˆ": "^",
+        "⁄": "/",
+        "∕": "/",
+        "⋅": "·",
+        "µ": "µ",
+        "Ω": UNKNOWN_MARK,
+    },
     **{"\u2009": " ", "\u00a0": " ", "\u2002": " ", "\u2003": " ", "\u200a": " ", "\u202f": " "},
 }
 
@@ -118,6 +129,15 @@ def kind_of(token: int) -> LineKind | None:
     return LineKind(token) if token in LineKind._value2member_map_ else None
 
 
+def piece_of(token: int) -> str:
+    """What one token writes: its character, a space for a column, a line feed for a line."""
+    if (character := character_of(token)) is not None:
+        return character
+    if kind_of(token) is not None:
+        return "\n"
+    return " " if column_of(token) is not None else ""
+
+
 @dataclass
 class ReadLine:
     """One line as the reader wrote it: cells of words (one cell unless it is a table row)."""
@@ -159,41 +179,47 @@ def _append(line: ReadLine, token: int) -> None:
         words[-1] += character
 
 
-_OPENING = {
-    LineKind.LINE: "\n",
-    LineKind.PARAGRAPH: "\n\n",
-    LineKind.HEADING_1: "\n\n# ",
-    LineKind.HEADING_2: "\n\n## ",
-    LineKind.HEADING_3: "\n\n### ",
-    LineKind.ITEM: "\n- ",
-    LineKind.TABLE: "\n\n",
-    LineKind.ROW: "\n",
-    LineKind.CODE: "\n    ",
+_MARKS = {
+    LineKind.HEADING_1: "# ",
+    LineKind.HEADING_2: "## ",
+    LineKind.HEADING_3: "### ",
+    LineKind.ITEM: "- ",
+    LineKind.CODE: "    ",
 }
 _TABULAR = (LineKind.TABLE, LineKind.ROW)
+_NUMBERED = re.compile(r"\(?(\d{1,3}|[a-z])[.)] ")
 
 
 def detokenize(tokens: Sequence[int]) -> str:
     """The text of the token ids: one line of text per line of the page, blocks parted by a blank
     line, `#`, `-` and `|` for headings, list items and table rows."""
     pieces: list[str] = []
-    previous: LineKind | None = None
+    above: LineKind | None = None  # kind of the line above
+    block: LineKind | None = None  # and of the block it belongs to
     for line in split_lines(tokens):
-        opening = _OPENING[line.kind]
-        if previous is not None and _starts_block(line.kind, previous):
-            opening = "\n" + opening
-        pieces.append(opening + _line_text(line))
-        previous = line.kind
-    return "".join(pieces).strip("\n")
+        if above is not None:
+            pieces.append("\n" if _goes_on(line.kind, above, block) else "\n\n")
+        is_numbered = line.kind is LineKind.ITEM and _NUMBERED.match(line.text)
+        pieces.append("" if is_numbered else _MARKS.get(line.kind, ""))
+        pieces.append(_line_text(line))
+        above = line.kind
+        block = block if line.kind is LineKind.LINE else line.kind
+    return "".join(pieces)
 
 
-def _starts_block(kind: LineKind, previous: LineKind) -> bool:
-    """Whether a kind that is written with a single line feed needs a blank line before it here."""
-    if kind in (LineKind.ITEM, LineKind.CODE):
-        return previous not in (kind, LineKind.LINE) or (
-            kind is LineKind.CODE and previous is LineKind.LINE
-        )
-    return False
+def _goes_on(kind: LineKind, above: LineKind, block: LineKind | None) -> bool:
+    """Whether a line stands directly below the one above it, without a blank line."""
+    match kind:
+        case LineKind.LINE:
+            return True
+        case LineKind.ITEM:
+            return block is LineKind.ITEM
+        case LineKind.ROW:
+            return above in _TABULAR
+        case LineKind.CODE:
+            return above is LineKind.CODE
+        case _:
+            return False
 
 
 def _line_text(line: ReadLine) -> str:

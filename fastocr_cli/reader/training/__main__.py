@@ -20,6 +20,7 @@ def train(
     pdfs: Annotated[Path | None, typer.Option(help="Folder of typeset PDFs with text.")] = None,
     rate: Annotated[float, typer.Option(help="Peak learning rate.")] = 1e-3,
     anneal: Annotated[float, typer.Option(help="Share of the blocks over which it falls.")] = 0.3,
+    clean: Annotated[float, typer.Option(help="Share of crops without noise or skew.")] = 0.33,
     seed: Annotated[int, typer.Option(help="Seed of weights and data.")] = 0,
     ranks: Annotated[int, typer.Option(help="Processes that average gradients.")] = 2,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
@@ -34,7 +35,7 @@ def train(
         raise typer.BadParameter(f"no such phase: {', '.join(sorted(unknown))}")
     out.mkdir(parents=True, exist_ok=True)
     plan = Plan(
-        *(out, pdfs, phases, rate, anneal),
+        *(out, pdfs, phases, rate, anneal, clean),
         seed=seed,
         ranks=ranks,
         device=device,

@@ -50,12 +50,16 @@ PHASES = {
 
 @dataclass(frozen=True)
 class Sources:
-    """Where pages come from: faces to typeset with, documents to open."""
+    """Where pages come from: faces to typeset with, documents to open.
+
+    clean: share of the crops that stay as the printer meant them.
+    """
 
     faces: Sequence[Face]
     documents: Sequence[Path]
     held_out: bool = False
     share_found: float = 0.4
+    clean: float = 0.33
 
     def page(self, rng: random.Random) -> Page:
         em_px = min(max(rng.gauss(18.5, 2.5), 12.5), 28.0)
@@ -99,8 +103,10 @@ def block_batches(phase: Phase, sources: Sources, seed: str) -> Iterator[Batch]:
     samples: list[Sample] = []
     while len(samples) < wanted:
         page = sources.page(rng)
-        crops = (crop_sample(rng, page, height, width) for _ in range(CROPS_PER_PAGE))
-        samples += [crop for crop in crops if crop is not None]
+        for _ in range(CROPS_PER_PAGE):
+            crop = crop_sample(rng, page, height, width, clean=sources.clean)
+            if crop is not None:
+                samples.append(crop)
     samples = sorted(samples[:wanted], key=lambda sample: len(sample.tokens))
     batches = [samples[i : i + count] for i in range(0, wanted, count)]
     rng.shuffle(batches)
@@ -114,13 +120,14 @@ def _whole_page(rng: random.Random, sources: Sources, cells: int) -> Sample:
         rows, columns = (side / v.CELL_PX for side in page.grey.shape)
         if rows * columns > cells or columns > v.MAX_COLUMNS or rows > v.MAX_ROWS:
             continue
-        sample = whole_sample(rng, page)
+        sample = whole_sample(rng, page, clean=sources.clean)
         if sample is not None:
             return sample
 
 
 def collate(rng: random.Random, samples: Sequence[Sample]) -> Batch:
-    length = max(len(sample.tokens) for sample in samples)
+    # Few distinct lengths: oneDNN keeps compiled code and scratch memory for every shape it meets.
+    length = -(-max(len(sample.tokens) for sample in samples) // 32) * 32
     pixels = np.stack([sample.grey for sample in samples])
     columns = np.stack([sample.columns for sample in samples])
     batch, rows, wide = columns.shape

@@ -23,6 +23,13 @@ MAX_PIECES = 4000
 _BULLETS = ("•", "•", "·", "–", "-", "◦", "*")
 
 
+_CODE_PATTERNS = (
+    *("{0} = {1}({2})", "def {0}({1}, {2}):", "    return {0}[{1}]", "$ {0} --{1}={2}"),
+    *("    {0}.{1}({2!r}, n={3})", "if {0} != {3}:", "#include <{0}/{1}.h>", "{{{0}: {1}}}"),
+    *("\\{0}{{{1}}}", "{0}_{1} += {3} * {2}", '<{0} {1}="{2}">', "// {0} {1} {2}"),
+)
+
+
 class PieceKind(Enum):
     PARAGRAPH = auto()
     HEADING_1 = auto()
@@ -60,7 +67,13 @@ def _faker() -> Faker:
 class Composer:
     """Writes the pieces of one page, numbering them as it goes."""
 
-    def __init__(self, rng: random.Random, faces: Sequence[Face], held_out: bool) -> None:
+    def __init__(
+        self,
+        rng: random.Random,
+        faces: Sequence[Face],
+        held_out: bool,
+        prose_share: float | None = None,
+    ) -> None:
         self.rng = rng
         self.faces = faces
         self.held_out = held_out
@@ -70,7 +83,8 @@ class Composer:
         self.faker = _faker()
         self.faker.seed_instance(rng.randrange(1 << 30))
         self.bullet = rng.choice([mark for mark in _BULLETS if faces[0].draws(mark)] or ["-"])
-        self.prose_share = rng.choices([0.97, 0.6, 0.0], [0.72, 0.16, 0.12])[0]
+        by_chance = rng.choices([0.97, 0.6, 0.0], [0.72, 0.16, 0.12])[0]
+        self.prose_share = by_chance if prose_share is None else prose_share
 
     def header(self) -> list[Piece]:
         return [self._block(PieceKind.PARAGRAPH, self._short(), self._align())]
@@ -99,9 +113,7 @@ class Composer:
             length = int(self.rng.lognormvariate(5.6, 0.8))
             return [self._paragraph(self._text(min(length, 1400)))]
         if choice < 0.70:
-            level = self.rng.choice(
-                [PieceKind.HEADING_1, PieceKind.HEADING_2, PieceKind.HEADING_3]
-            )
+            level = self.rng.choice([PieceKind.HEADING_1, PieceKind.HEADING_2, PieceKind.HEADING_3])
             css = "text-align:center" if self.rng.random() < 0.15 else ""
             return [self._block(level, self._numbered(self._short()), css)]
         if choice < 0.84:
@@ -156,11 +168,7 @@ class Composer:
         lines = []
         for _ in range(self.rng.randint(1, 6)):
             words = self.rng.choices(texts.words(), k=3)
-            pattern = self.rng.choice(
-                ["{0} = {1}({2})", "def {0}({1}, {2}):", "    return {0}[{1}]", "$ {0} --{1}={2}"]
-                + ["    {0}.{1}({2!r}, n={3})", "if {0} != {3}:", "#include <{0}/{1}.h>", "{{{0}: {1}}}"]
-                + ["\\{0}{{{1}}}", "{0}_{1} += {3} * {2}", "<{0} {1}=\"{2}\">", "// {0} {1} {2}"]
-            )
+            pattern = self.rng.choice(_CODE_PATTERNS)
             lines.append(pattern.format(*words, self.rng.randint(0, 999)))
         return self._block(PieceKind.CODE, self._drawable("\n".join(lines), self.faces[2]))
 
@@ -220,9 +228,7 @@ class Composer:
         if len(self.faces) > 4 and self.rng.random() < 0.5:
             extra = self.rng.randrange(4, len(self.faces))
             css += f"font-family:f{extra};font-size:{self.rng.uniform(0.85, 1.3):.2f}em;"
-            return self._block(
-                PieceKind.PARAGRAPH, self._drawable(text, self.faces[extra]), css
-            )
+            return self._block(PieceKind.PARAGRAPH, self._drawable(text, self.faces[extra]), css)
         words = self._drawable(text).split(" ")
         if len(words) > 6 and self.rng.random() < 0.2:
             return self._emphasised(words, css)

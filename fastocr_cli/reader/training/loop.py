@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import pymupdf
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -42,6 +43,7 @@ class Plan:
     phases: tuple[tuple[str, int], ...]
     rate: float = 1e-3
     anneal: float = 0.3
+    clean: float = 0.33
     warm_up_steps: int = 200
     seed: int = 0
     ranks: int = 2
@@ -97,7 +99,7 @@ class Trainer:
         if plan.resume:
             self._load(torch.load(self._checkpoint, map_location=plan.device))
         paths = documents(plan.pdfs, held_out=False) if plan.pdfs else ()
-        self.sources = Sources(training_faces(), paths)
+        self.sources = Sources(training_faces(), paths, clean=plan.clean)
         self.sums: dict[str, float] = defaultdict(float)
         self.log_steps = 0
 
@@ -112,6 +114,7 @@ class Trainer:
             seed = f"{self.plan.seed}/{self.rank}/{self.block}"
             for batch in block_batches(PHASES[phase], self.sources, seed):
                 self._step(phase, batch.to(self.plan.device))
+            pymupdf.TOOLS.store_shrink(100)  # fonts of pages gone by
             self.block += 1
             now = time.monotonic()
             if self.block % 10 == 0:
@@ -189,13 +192,13 @@ class Trainer:
 
 def average_gradients(parameters: list[torch.nn.Parameter], largest_norm: float = 1.0) -> None:
     """Average over ranks and clip, as one flat vector: one message a step."""
-    trained = [p for p in parameters if p.grad is not None]
-    flat = torch.cat([p.grad.flatten() for p in trained])
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    flat = torch.cat([gradient.flatten() for gradient in gradients])
     dist.all_reduce(flat)
     flat /= dist.get_world_size()
     flat *= torch.clamp(largest_norm / (flat.norm() + 1e-6), max=1.0)
-    for parameter, piece in zip(trained, flat.split([p.numel() for p in trained]), strict=True):
-        parameter.grad.copy_(piece.view_as(parameter))
+    for gradient, piece in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
+        gradient.copy_(piece.view_as(gradient))
 
 
 def new_model(initial: Path | None) -> ReaderForPageReading:

@@ -1,4 +1,4 @@
-"""What the reader is taught: to read every column, to look where it reads, to write what it sees."""
+"""What the reader is taught: to read every column, to look where it reads, to write it down."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import sdpa_mask
 
@@ -43,7 +43,7 @@ class GazeRecorder:
 
 
 def recording_attention(
-    module: nn.Module,
+    module: Any,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -90,7 +90,7 @@ def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]
     """Reading, gaze and next-token losses of one batch; `total` is what is minimised."""
     features, visual = model.visual_tokens(batch.pixels, batch.origins)
     start = torch.full_like(batch.tokens[:, :1], v.BOS)
-    written = torch.cat([start, batch.tokens[:, :-1]], dim=1)
+    written = jittered(torch.cat([start, batch.tokens[:, :-1]], dim=1))
     embedded = model.decoder.embed_tokens(written).to(visual.dtype)
     gaze = GazeRecorder(model.config.gaze_layers, model.config.gaze_heads, visual.shape[1])
     hidden = model.decoder(
@@ -114,6 +114,16 @@ def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]
         + GAZE_WEIGHT * (losses["gaze_current"] + losses["gaze_next"])
     )
     return losses
+
+
+def jittered(tokens: Tensor) -> Tensor:
+    """Tokens as the reader may have written them: a quarter of the places are off by one, so that
+    a place misjudged by a cell does not throw the reading off."""
+    shift = torch.randint_like(tokens, -1, 2) * (torch.rand_like(tokens, dtype=torch.float) < 0.375)
+    for first, last in ((v.FIRST_COLUMN, v.FIRST_ROW - 1), (v.FIRST_ROW, v.VOCABULARY_SIZE - 1)):
+        is_place = (tokens >= first) & (tokens <= last)
+        tokens = torch.where(is_place, (tokens + shift).clamp(first, last), tokens)
+    return tokens
 
 
 def gaze_loss(logits: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:

@@ -17,9 +17,7 @@ Grey = npt.NDArray[np.uint8]
 
 
 def degraded(rng: random.Random, grey: Grey) -> Grey:
-    """A random mixture: a third of the crops stay clean, few get everything."""
-    if rng.random() < 0.33:
-        return grey
+    """A random mixture: most crops get one or two faults, few get everything."""
     if rng.random() < 0.3:
         grey = resampled(rng, grey)
     if rng.random() < 0.3:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,7 +72,7 @@ def extract_lines(page: pymupdf.Page) -> list[tuple[Line, int]]:
     return found
 
 
-def _extract_line(line: dict, block: int) -> tuple[Line, int] | None:
+def _extract_line(line: dict[str, Any], block: int) -> tuple[Line, int] | None:
     text, left, right, middle = [], [], [], []
     sizes = []
     is_level = abs(line["dir"][0] - 1) < 0.01
@@ -92,12 +93,12 @@ def _extract_line(line: dict, block: int) -> tuple[Line, int] | None:
     if start == stop:
         return None
     span = slice(start, stop)
-    arrays = (np.array(values[span], dtype=np.float32) for values in (left, right, middle))
+    x0s, x1s, ys = (np.array(values[span], np.float32) for values in (left, right, middle))
     em = float(np.median(sizes[span]))
     if em < 1:
         return None
-    kind = LineKind.LINE
-    return Line("".join(text[span]), *arrays, em, kind, block, False), line["spans"][0]["color"]
+    colour = line["spans"][0]["color"]
+    return Line("".join(text[span]), x0s, x1s, ys, em, LineKind.LINE, block, False), colour
 
 
 def join_lines(first: Line, second: Line, separator: str) -> Line:

@@ -49,16 +49,21 @@ class Sample:
 
 
 def crop_sample(
-    rng: random.Random, page: Page, height: int, width: int, *, degrade: bool = True
+    rng: random.Random, page: Page, height: int, width: int, *, clean: float = 0.33
 ) -> Sample | None:
-    """A random crop of height x width px (multiples of 16), None where it shows no text."""
+    """A random crop of height x width px (multiples of 16), None where it shows no text.
+
+    clean: chance that it is neither turned nor degraded.
+    """
     top, left = _window(rng, page, height, width)
+    degrade = rng.random() >= clean
     return cut_sample(rng, page, (top, left, height, width), degrade=degrade)
 
 
-def whole_sample(rng: random.Random, page: Page, *, degrade: bool = True) -> Sample | None:
+def whole_sample(rng: random.Random, page: Page, *, clean: float = 0.33) -> Sample | None:
     """The whole page, sides padded to multiples of 16."""
     height, width = (CELL_PX * math.ceil(side / CELL_PX) for side in page.grey.shape)
+    degrade = rng.random() >= clean
     return cut_sample(rng, page, (0, 0, height, width), degrade=degrade, at_origin=True)
 
 
@@ -113,9 +118,9 @@ def cut_sample(
     if sum(len(line.text) for line in kept) < 3:
         return None
     kept = _restart_blocks(kept)
-    if rng.random() < 0.15 and degrade:
-        grey, kept = _skewed(rng, grey, kept)
     if degrade:
+        if rng.random() < 0.2:
+            grey, kept = _skewed(rng, grey, kept)
         grey = noise.degraded(rng, grey)
     rows, columns = height // CELL_PX, width // CELL_PX
     origin = (0, 0) if at_origin else _origin(rng, rows, columns)

@@ -41,7 +41,11 @@ def paragraphs(held_out: bool) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for pattern in SOURCES:
         for path in sorted(Path("/").glob(pattern.lstrip("/"))):
-            if path.is_file() and path.name not in _OFFENSIVE and is_held_out(path.name) == held_out:
+            if (
+                path.is_file()
+                and path.name not in _OFFENSIVE
+                and is_held_out(path.name) == held_out
+            ):
                 found.update(dict.fromkeys(_paragraphs_of(path)))
     if not found:
         raise FileNotFoundError(f"no text under any of {', '.join(SOURCES)}")
@@ -95,11 +99,14 @@ def code_word(rng: random.Random) -> str:
     return rng.choice(words()).upper()
 
 
+_NUMBER_PATTERNS = (
+    *("{0}", "{0}", "{1:.2f}", "${1:.2f}", "€{1:.2f}", "£{2:,.2f}", "{3}%", "({0})", "#{0}"),
+    *("{3}.{4}", "{3}/{4}/20{5:02d}", "20{5:02d}-{4:02d}-{3:02d}", "+{0}", "-{1:.1f}", "{2:,}"),
+)
+
+
 def _number(rng: random.Random) -> str:
-    pattern = rng.choice(
-        ["{0}", "{0}", "{1:.2f}", "${1:.2f}", "€{1:.2f}", "£{2:,.2f}", "{3}%", "({0})", "#{0}"]
-        + ["{3}.{4}", "{3}/{4}/20{5:02d}", "20{5:02d}-{4:02d}-{3:02d}", "+{0}", "-{1:.1f}", "{2:,}"]
-    )
+    pattern = rng.choice(_NUMBER_PATTERNS)
     return pattern.format(
         rng.randint(0, 10 ** rng.randint(1, 7)),
         rng.random() * 10 ** rng.randint(0, 4),

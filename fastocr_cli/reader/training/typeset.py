@@ -67,20 +67,35 @@ class Style:
 
 
 def typeset_page(
-    rng: random.Random, faces: Sequence[Face], em_px: float, *, held_out: bool = False
+    rng: random.Random,
+    faces: Sequence[Face],
+    em_px: float,
+    *,
+    held_out: bool = False,
+    prose_share: float | None = None,
 ) -> Page:
-    """A random page, body text at `em_px` pixels an em. held_out: use the evaluation's texts."""
+    """A random page, body text at `em_px` pixels an em.
+
+    held_out: use the evaluation's texts. prose_share: how much of the text a language model could
+    foresee; None leaves it to chance.
+    """
     while True:
         try:
-            return _typeset(rng, faces, em_px, held_out)
+            return _typeset(rng, faces, em_px, held_out, prose_share)
         except UnusableLayoutError:
             continue
 
 
-def _typeset(rng: random.Random, faces: Sequence[Face], em_px: float, held_out: bool) -> Page:
+def _typeset(
+    rng: random.Random,
+    faces: Sequence[Face],
+    em_px: float,
+    held_out: bool,
+    prose_share: float | None,
+) -> Page:
     style = _style(rng, faces)
     sheet = _sheet(rng)
-    composer = Composer(rng, style.faces, held_out)
+    composer = Composer(rng, style.faces, held_out, prose_share)
     flows = [
         (sheet.top, composer.header() if sheet.top else []),
         (sheet.columns, composer.body(len(sheet.columns), narrow=_is_narrow(sheet))),
@@ -132,7 +147,7 @@ def piece_number(srgb: int) -> int:
 
 
 def _markup(pieces: Sequence[Piece]) -> list[str]:
-    out = []
+    out: list[str] = []
     row: int | None = None
     for piece in pieces:
         if piece.row != row and row is not None:
@@ -219,8 +234,13 @@ def _without_bullet(line: Line) -> Line:
     """Bullets are told by the kind; numbers of numbered items stay text."""
     if line.kind is LineKind.ITEM and len(line.text) > 2 and line.text[0] in "•·–-◦*�":
         skip = 2 if line.text[1] == " " else 1
-        cut = (array[skip:] for array in (line.left, line.right, line.middle))
-        return Line(line.text[skip:], *cut, line.em, line.kind, line.block)
+        return replace(
+            line,
+            text=line.text[skip:],
+            left=line.left[skip:],
+            right=line.right[skip:],
+            middle=line.middle[skip:],
+        )
     return line
 
 

@@ -1,0 +1,1 @@
+"""Measuring: what pruning costs in accuracy and saves in time."""

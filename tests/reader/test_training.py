@@ -1,0 +1,204 @@
+"""Training data and losses: every label is where the ink is."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pymupdf
+import pytest
+import torch
+
+from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.modeling import ReaderForPageReading
+from fastocr_cli.reader.training import losses, noise
+from fastocr_cli.reader.training.batches import PHASES, Phase, Sources, block_batches
+from fastocr_cli.reader.training.compose import Piece, PieceKind
+from fastocr_cli.reader.training.fonts import Face
+from fastocr_cli.reader.training.found import read_page
+from fastocr_cli.reader.training.loop import Plan, set_place_embeddings
+from fastocr_cli.reader.training.pages import Page
+from fastocr_cli.reader.training.samples import IGNORE, crop_sample, whole_sample
+from fastocr_cli.reader.training.typeset import _markup, colour, piece_number, typeset_page
+from fastocr_cli.reader.vocabulary import LineKind
+from tests.reader.conftest import tiny_config
+
+pytestmark = pytest.mark.usefixtures("plain_texts")
+Faces = tuple[Face, ...]
+
+
+def some_page(faces: Faces, seed: int) -> Page:
+    return typeset_page(random.Random(seed), faces, 18.5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_characters_stand_where_their_boxes_say(faces: Faces, seed: int) -> None:
+    page = some_page(faces, seed)
+    inked = missed = 0
+    for line in page.lines:
+        half = 0.5 * line.em
+        for i, character in enumerate(line.text):
+            if not character.isalnum():
+                continue
+            rows = slice(max(0, int(line.middle[i] - half)), int(line.middle[i] + half))
+            patch = page.grey[rows, max(0, int(line.left[i])) : int(line.right[i]) + 1]
+            inked += 1
+            missed += patch.size == 0 or patch.min() > 160
+    assert inked > 50
+    assert missed == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_crops_are_labelled_consistently(faces: Faces, seed: int) -> None:
+    """Tokens, cells and columns of a crop tell one story."""
+    rng = random.Random(seed)
+    sample = crop_sample(rng, some_page(faces, seed), 192, 384, clean=1.0)
+    assert sample is not None
+    rows, columns = 192 // v.CELL_PX, 384 // v.CELL_PX
+    assert sample.tokens[-1] == v.EOS
+    assert sample.cells[-1] == IGNORE
+    row = column = None
+    labels = sample.columns.reshape(rows, columns, 4)
+    for token, cell in zip(sample.tokens[:-1].tolist(), sample.cells[:-1].tolist(), strict=True):
+        at = divmod(cell, columns)
+        if (new := v.row_of(token)) is not None:
+            row = new - sample.origin[0]
+            assert at[0] == row
+        elif (new := v.column_of(token)) is not None:
+            column = new - sample.origin[1]
+            assert at[1] == column
+        elif v.character_of(token) is not None:
+            assert row is not None
+            assert column is not None
+            assert at[1] >= column
+            assert token in labels[at]
+
+
+def test_whole_page_reads_as_its_lines(faces: Faces) -> None:
+    page = some_page(faces, 3)
+    sample = whole_sample(random.Random(0), page, clean=1.0)
+    assert sample is not None
+    assert sample.origin == (0, 0)
+    read = [line.text for line in v.split_lines(sample.tokens.tolist())]
+    assert read == [line.text.replace("\t", " ") for line in page.lines if line.is_legible]
+
+
+def test_colours_count_pieces() -> None:
+    for number in (0, 1, 15, 16, 255, 256, 4095):
+        red, green, blue = (int(colour(number)[i : i + 2], 16) for i in (1, 3, 5))
+        assert max(red, green, blue) < 16
+        assert piece_number(red << 16 | green << 8 | blue) == number
+
+
+def test_tables_are_closed_and_rows_kept() -> None:
+    cells = [
+        Piece(
+            i + 1, PieceKind.CELL, f"c{i}", 1 + i // 4, table=1 + i // 4, row=i // 2, column=i % 2
+        )
+        for i in range(8)
+    ]
+    paragraph = Piece(9, PieceKind.PARAGRAPH, "after", 3)
+    markup = "".join(_markup([*cells, paragraph]))
+    assert markup.count("<table") == markup.count("</table>") == 2
+    assert markup.count("<tr>") == markup.count("</tr>") == 4
+    assert markup.index("</table>") < markup.rindex("<table") < markup.index("after")
+
+
+def test_found_pages_join_pieces_on_a_baseline() -> None:
+    document = pymupdf.open()
+    page = document.new_page()
+    page.insert_text((72, 100), "left part", fontsize=11)
+    page.insert_text((125, 100), "right part", fontsize=11)
+    page.insert_text((72, 130), "far", fontsize=11)
+    page.insert_text((300, 130), "away", fontsize=11)
+    assert [line.text for line in read_page(page, 18.5).lines] == [
+        *("left part right part", "far", "away"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [noise.blurred, noise.resampled, noise.faded, noise.grainy, noise.speckled]
+    + [noise.thresholded, noise.compressed, noise.shown_through, noise.degraded],
+)
+def test_faults_keep_the_shape_and_some_ink(fault, faces: Faces) -> None:  # type: ignore[no-untyped-def]
+    grey = some_page(faces, 1).grey[:200, :300]
+    for seed in range(3):
+        changed = fault(random.Random(seed), grey)
+        assert changed.shape == grey.shape
+        assert changed.dtype == np.uint8
+        assert changed.std() > 1
+
+
+def test_blocks_depend_on_their_seed_alone(faces: Faces) -> None:
+    sources = Sources(faces, ())
+    phase = Phase(((64, 256),), 256)
+    first, again, other = (
+        list(block_batches(phase, sources, seed)) for seed in ("0/0/7", "0/0/7", "0/1/7")
+    )
+    assert all(torch.equal(a.tokens, b.tokens) for a, b in zip(first, again, strict=True))
+    assert all(torch.equal(a.pixels, b.pixels) for a, b in zip(first, again, strict=True))
+    assert any(a.tokens.shape != b.tokens.shape for a, b in zip(first, other, strict=True)) or any(
+        not torch.equal(a.tokens, b.tokens) for a, b in zip(first, other, strict=True)
+    )
+
+
+def test_the_reader_learns(faces: Faces) -> None:
+    """A tiny reader drives every loss down on one batch: gradients reach all parts."""
+    torch.manual_seed(0)
+    losses.register_attention()
+    model = ReaderForPageReading(tiny_config())
+    set_place_embeddings(model.decoder.embed_tokens.weight.data)
+    model.decoder.config._attn_implementation = losses.ATTENTION
+    batch = next(iter(block_batches(Phase(((64, 256),), 128), Sources(faces, ()), "0")))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
+    history = []
+    for _ in range(30):
+        found = losses.joint_losses(model, batch)
+        optimizer.zero_grad()
+        found["total"].backward()
+        optimizer.step()
+        history.append({k: float(value.detach()) for k, value in found.items()})
+    assert all(p.grad is not None for p in model.parameters())
+    for name in ("tokens", "reading", "gaze_current", "gaze_next"):
+        assert history[-1][name] < 0.9 * history[0][name], name
+
+
+def test_guessed_kinds_are_not_learned(faces: Faces) -> None:
+    """Where a kind was guessed, swapping it for another kind costs nothing."""
+    batch = next(iter(block_batches(Phase(((64, 256),), 128), Sources(faces, ()), "1")))
+    logits = torch.randn(*batch.tokens.shape, v.VOCABULARY_SIZE)
+    swapped = batch.tokens.clone()
+    is_kind = (swapped >= min(LineKind)) & (swapped <= max(LineKind))
+    assert is_kind.any()
+    swapped[is_kind] = LineKind.CODE
+    for known in (False, True):
+        told = torch.full((len(swapped),), known)
+        one, other = (
+            losses.token_loss(logits, replace(batch, tokens=t, is_kind_known=told))["tokens"]
+            for t in (batch.tokens, swapped)
+        )
+        assert torch.isclose(one, other) == (not known)
+
+
+def test_jitter_moves_places_alone() -> None:
+    torch.manual_seed(0)
+    tokens = torch.arange(v.VOCABULARY_SIZE).repeat(50, 1)
+    moved = losses.jittered(tokens)
+    assert torch.equal(moved[:, : v.FIRST_COLUMN], tokens[:, : v.FIRST_COLUMN])
+    assert (moved - tokens).abs().max() == 1
+    share = (moved != tokens)[:, v.FIRST_COLUMN :].float().mean()
+    assert 0.2 < share < 0.3
+    assert all(v.column_of(t) is not None for t in moved[0, v.FIRST_COLUMN : v.FIRST_ROW].tolist())
+
+
+def test_plan_schedule(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    plan = Plan(tmp_path, None, (("tower", 10), ("strips", 30)), rate=1.0, anneal=0.5)
+    assert [plan.phase_of(i) for i in (0, 9, 10, 39)] == ["tower", "tower", "strips", "strips"]
+    assert set(PHASES) >= {"tower", "strips"}
+    rates = [plan.rate_at(block, 1000) for block in range(40)]
+    assert rates[:20] == [1.0] * 20
+    assert rates[20:] == sorted(rates[20:], reverse=True)
+    assert rates[-1] < 0.02
+    assert plan.rate_at(0, 0) < 0.01
