@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
@@ -20,10 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out one command line; returns the exit code."""
-    from fastocr_cli.cli import app
+    from fastocr_cli.cli import app, spell_out
 
     try:
-        code = app(list(arguments), prog_name="fastocr", standalone_mode=False)
+        code = app(spell_out(list(arguments)), prog_name="fastocr", standalone_mode=False)
         return int(code or 0)
     except KeyboardInterrupt:
         _say("interrupted")
@@ -46,10 +47,16 @@ def _explain(error: Exception, arguments: Sequence[str]) -> int:
     if isinstance(error, _ClickException):
         message = error.format_message()  # type: ignore[attr-defined]
         if message:  # a bare command has shown its help instead
-            _say(f"error: {message}")
+            _say(f"error: {message}{_hint(arguments)}")
         return ExitCode.USAGE
     _say(f"error: {type(error).__name__}: {error}; a fault of fastocr's, -vv shows where")
     return ExitCode.UNEXPECTED
+
+
+def _hint(arguments: Sequence[str]) -> str:
+    """For somebody who left the command out and named a document at once."""
+    first = next(iter(arguments), "")
+    return f" Did you mean: fastocr parse {first}" if Path(first).exists() and first else ""
 
 
 def _wants_traceback(arguments: Sequence[str]) -> bool:

@@ -35,6 +35,7 @@ def parse(
     keep: float = 1.0,
     method: str = "fastocr",
     fixation: Mapping[str, Any] | None = None,
+    rtprune: str | None = None,
     max_tokens: int | None = None,
     max_retries: int = 2,
     batch_size: int | None = None,
@@ -60,8 +61,9 @@ def parse(
     """
     options = Options(
         model=model, device=device, dtype=dtype, keep=keep, method=method,
-        fixation=dict(fixation or {}), max_tokens=max_tokens, max_retries=max_retries,
-        batch_size=batch_size, offline=offline, trust_remote_code=trust_remote_code,
+        fixation=dict(fixation or {}), rtprune=rtprune, max_tokens=max_tokens,
+        max_retries=max_retries, batch_size=batch_size,
+        offline=offline, trust_remote_code=trust_remote_code,
         pages=pages, dpi=dpi, max_pixels=max_pixels, password=password, recursive=recursive,
     )  # fmt: skip
     names = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
@@ -97,6 +99,7 @@ def load_reader(options: Options) -> Reader:
         keep=options.keep,
         method=options.method,
         fixation=options.fixation,
+        rtprune=options.rtprune_settings,
         offline=options.offline,
         trust_remote_code=options.trust_remote_code,
         revision=revision,

@@ -5,6 +5,7 @@ Whatever is heavy is imported inside the commands, so that `--help` and completi
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from fastocr_cli.commands.doctor import doctor
 from fastocr_cli.commands.schema import schema
 from fastocr_cli.version import __version__
 
+_RTPRUNE_VALUE = re.compile(r"dynamic|off|[-+]?[\d.]+")
 HELP_KEYS = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="fastocr",
@@ -62,6 +64,8 @@ def parse(
     keep: flags.Keep = None,
     method: flags.Method = None,
     fixation: flags.Fixation = None,
+    rtprune: flags.RTPrune = None,
+    rtprune_option: flags.RTPruneOption = None,
     device: flags.Device = None,
     dtype: flags.DType = None,
     max_tokens: flags.MaxTokens = None,
@@ -100,6 +104,17 @@ def parse(
     options = _options(context.params)
     request = Request(tuple(inputs or ()), files_from, output, report)
     return run_parse(request, options)
+
+
+def spell_out(arguments: list[str]) -> list[str]:
+    """Give `--rtprune` its value where it has none, and `--no-rtprune` its longer spelling."""
+    spelt = []
+    for place, argument in enumerate(arguments):
+        following = next(iter(arguments[place + 1 : place + 2]), "")
+        is_bare = argument == "--rtprune" and not _RTPRUNE_VALUE.fullmatch(following)
+        full = {"--no-rtprune": "--rtprune=off"}.get(argument, argument)
+        spelt.append("--rtprune=dynamic" if is_bare else full)
+    return spelt
 
 
 def _options(params: dict[str, Any]) -> Any:

@@ -76,7 +76,8 @@ def from_command_line(params: Mapping[str, Any]) -> dict[str, Any]:
         if value is None or value == [] or value == () or (name in COUNTED and not value):
             continue
         if isinstance(value, (list, tuple)):
-            flags[name] = parse_pairs(list(value), spelt)
+            is_table = _types()[name] is dict
+            flags[name] = parse_pairs(list(value), spelt) if is_table else tuple(value)
         else:
             flags[name] = parse_text(name, value, spelt) if isinstance(value, str) else value
     return flags

@@ -90,6 +90,16 @@ Fixation = Annotated[
     _flag("--fixation", panel=READING, metavar="KEY=VALUE",
           help="A further setting of the method; may be repeated."),
 ]
+RTPrune = Annotated[
+    str | None,
+    _flag("--rtprune", panel=READING, metavar="[dynamic|SHARE|off]", default="off",
+          help="Drop visual tokens before the decoder: as many as each page allows, or a share."),
+]
+RTPruneOption = Annotated[
+    list[str] | None,
+    _flag("--rtprune-option", panel=READING, metavar="KEY=VALUE",
+          help="temperature, strength or merge; may be repeated."),
+]
 Device = Annotated[
     str | None,
     _flag("--device", panel=READING, metavar="auto|cpu|cuda[:N]|mps", default=_of("device"),

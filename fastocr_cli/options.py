@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fastocr_cli.errors import UsageError
+from fastocr_cli.rtprune.settings import RTPruneSettings, parse_rtprune
 
 FORMATS = ("md", "json", "jsonl", "html", "txt")
 DTYPES = ("auto", "bf16", "f16", "f32", "bfloat16", "float16", "float32")
@@ -25,6 +26,8 @@ class Options:
 
     keep: share of the visual tokens that layers other than focal ones attend to, 0 <= keep <= 1.
     fixation: further settings of the pruning method, by name.
+    rtprune: "dynamic", a share of the visual tokens to drop before the decoder, or "off";
+    rtprune_option: further settings of it, as "key=value".
     max_tokens: most tokens per page; None lets the model's adapter derive it from the page.
     max_retries: further attempts at a page that looped, was cut short or failed.
     batch_size: pages decoded together; None chooses by device.
@@ -42,6 +45,8 @@ class Options:
     keep: float = 1.0
     method: str = "fastocr"
     fixation: Mapping[str, Any] = field(default_factory=dict)
+    rtprune: str | None = None
+    rtprune_option: tuple[str, ...] = ()
     max_tokens: int | None = None
     max_retries: int = 2
     batch_size: int | None = None
@@ -75,6 +80,10 @@ class Options:
         _check(self)
 
     @property
+    def rtprune_settings(self) -> RTPruneSettings | None:
+        return parse_rtprune(self.rtprune, self.rtprune_option)
+
+    @property
     def shard_of(self) -> tuple[int, int]:
         """This shard's index from 0, and how many there are."""
         match = _SHARD.fullmatch(self.shard or "1/1")
@@ -97,6 +106,7 @@ def _check(options: Options) -> None:
         _check_choice("format", format_, FORMATS)
     if not _DEVICE.fullmatch(options.device):
         raise UsageError(f"--device {options.device}: give auto, cpu, cuda, cuda:N, mps or xpu")
+    parse_rtprune(options.rtprune, options.rtprune_option)
     _check_at_least("dpi", options.dpi, 18)
     _check_at_most("dpi", options.dpi, 2400)
     _check_at_least("max-pixels", options.max_pixels, 10_000)

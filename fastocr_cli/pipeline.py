@@ -37,7 +37,8 @@ from fastocr_cli.results import PageImage, PageResult, PageStatus
 from fastocr_cli.sources import BadInput
 
 SETTINGS_THAT_MATTER = (
-    "dtype", "keep", "method", "fixation", "max_tokens", "max_retries", "dpi", "max_pixels",
+    "dtype", "keep", "method", "fixation", "rtprune", "rtprune_option", "max_tokens",
+    "max_retries", "dpi", "max_pixels",
 )  # fmt: skip
 """What changes a page's text; the rest (device, batch size, formats) does not make it unread."""
 

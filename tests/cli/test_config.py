@@ -144,3 +144,21 @@ def test_config_show_as_toml_can_be_read_back(fastocr):
     text = fastocr("config", "show", "--toml").out
     Path("fastocr.toml").write_bytes(text)
     assert config.resolve({}, environ={})[0] == Options(keep=0.5, format=("md", "html"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], None),
+        (["--rtprune"], "dynamic"),
+        (["--rtprune", "0.25"], "0.25"),
+        (["--rtprune=0.25"], "0.25"),
+        (["--rtprune", "-q"], "dynamic"),
+        (["--no-rtprune"], "off"),
+    ],
+)
+def test_rtprune_may_stand_alone(fastocr, monkeypatch, arguments, expected):
+    seen = []
+    monkeypatch.setattr("fastocr_cli.run.run_parse", lambda request, options: seen.append(options))
+    assert fastocr("parse", *arguments, "a.pdf").code == 0
+    assert seen[0].rtprune == expected

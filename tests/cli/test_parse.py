@@ -184,6 +184,8 @@ IMPOSSIBLE = [
     ["--format", "docx"],
     ["--format", "md,json"],
     ["--fixation", "refresh"],
+    ["--rtprune", "2"],
+    ["--rtprune-option", "strength=0.1"],
     ["--no-such-flag"],
     ["-o", "a.pdf"],
 ]

@@ -1,0 +1,166 @@
+"""The lesser commands: models, doctor, schema, and help for somebody who mistyped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import orjson
+import pytest
+
+from fastocr_cli import hub
+from fastocr_cli.errors import ExitCode, MissingModelError
+from fastocr_cli.results import PageStatus
+from fastocr_cli.selftest import HEADING, TEXT
+from fastocr_cli.version import __version__
+from tests.cli.fakes import FakeReader, make_pdf
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    """An empty cache of the hub's, and no network."""
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    for name in (
+        "huggingface_hub.constants.HF_HUB_CACHE",
+        "huggingface_hub.file_download.HF_HUB_CACHE",
+    ):
+        monkeypatch.setattr(name, str(folder), raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    return folder
+
+
+def put_in_cache(cache: Path, name: str, config: dict) -> Path:
+    repository = cache / f"models--{name.replace('/', '--')}"
+    snapshot = repository / "snapshots" / ("a" * 40)
+    snapshot.mkdir(parents=True)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("a" * 40)
+    (snapshot / "config.json").write_bytes(orjson.dumps(config))
+    (snapshot / "model.safetensors").write_bytes(b"weights")
+    return snapshot
+
+
+def test_version(fastocr):
+    assert fastocr("--version").out == f"fastocr {__version__}\n".encode()
+    assert fastocr("-V").code == 0
+
+
+def test_bare_command_shows_help(fastocr):
+    result = fastocr()
+    assert b"fastocr parse report.pdf -o report.md" in result.out
+    assert result.err == ""
+
+
+@pytest.mark.parametrize("command", ["parse", "models", "doctor", "calibrate", "config", "schema"])
+def test_every_command_has_help(fastocr, command):
+    assert fastocr(command, "-h").code == 0
+
+
+def test_forgotten_command_is_told(fastocr):
+    make_pdf(Path("a.pdf"), 1)
+    result = fastocr("a.pdf")
+    assert result.code == ExitCode.USAGE
+    assert "fastocr parse a.pdf" in result.err
+    assert "Did you mean 'parse'?" in fastocr("prase").err
+
+
+@pytest.mark.parametrize("name", ["document", "page", "report"])
+def test_schema(fastocr, name):
+    schema = json.loads(fastocr("schema", name).out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_unknown_schema(fastocr):
+    assert fastocr("schema", "nothing").code == ExitCode.USAGE
+
+
+def test_models_list_tells_what_is_here(fastocr, cache):
+    put_in_cache(cache, "zai-org/GLM-OCR", {"model_type": "glm_ocr", "vision_config": {}})
+    put_in_cache(cache, "somebody/vision", {"model_type": "qwen2_5_vl", "vision_config": {}})
+    put_in_cache(cache, "somebody/text", {"model_type": "llama"})
+    models = {m["name"]: m for m in json.loads(fastocr("models", "list", "--json").out)}
+    assert models["zai-org/GLM-OCR"]["folder"] is not None
+    assert models["somebody/vision"]["family"] == "qwen2_5_vl"
+    assert models["tencent/HunyuanOCR"]["folder"] is None
+    assert "somebody/text" not in models
+    assert "embedded" in models
+    assert b"not here" in fastocr("models", "list").out
+
+
+def test_models_path(fastocr, cache):
+    snapshot = put_in_cache(cache, "zai-org/GLM-OCR", {})
+    assert fastocr("models", "path", "zai-org/GLM-OCR").out.decode().strip() == str(snapshot)
+    assert fastocr("models", "path", str(cache)).out.decode().strip() == str(cache)
+    missing = fastocr("models", "path", "owner/missing")
+    assert missing.code == ExitCode.MISSING_DEPENDENCY
+    assert "fastocr models download owner/missing" in missing.err
+    assert fastocr("models", "path", "not a name").code == ExitCode.USAGE
+
+
+def test_models_download_without_network_is_code_3(fastocr, cache):
+    result = fastocr("models", "download", "owner/missing")
+    assert result.code == ExitCode.MISSING_DEPENDENCY
+    assert len(result.err.splitlines()) == 1
+
+
+def test_models_download_takes_no_code(monkeypatch, tmp_path):
+    asked = {}
+
+    def snapshot_download(name, **arguments):
+        asked.update(arguments, name=name)
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
+    hub.download("owner/name@abc")
+    assert (asked["name"], asked["revision"]) == ("owner/name", "abc")
+    assert not any(pattern.endswith((".py", ".bin", ".pt")) for pattern in asked["allow_patterns"])
+
+
+class Literate(FakeReader):
+    """Reads the self-test page, with some characters wrong."""
+
+    def __init__(self, wrong: int) -> None:
+        super().__init__()
+        self.wrong = wrong
+
+    def to_markdown(self, text: str) -> str:
+        return "\n\n".join([f"# {HEADING}", *TEXT])[: -self.wrong or None]
+
+
+def test_check_measures_the_reading(fastocr, monkeypatch):
+    monkeypatch.setattr("fastocr_cli.selftest.load_reader", lambda options: Literate(0))
+    result = fastocr("models", "check")
+    assert result.code == 0
+    assert result.out.startswith(b"embedded: page ok, 0.0% of the characters wrong: ok")
+    monkeypatch.setattr("fastocr_cli.selftest.load_reader", lambda options: Literate(150))
+    assert fastocr("models", "check", "embedded").code == ExitCode.PARTIAL
+
+
+def test_self_test_page_is_not_blank():
+    from fastocr_cli.blank import is_blank
+    from fastocr_cli.selftest import draw_page
+
+    assert not is_blank(draw_page())
+
+
+def test_doctor(fastocr, monkeypatch):
+    monkeypatch.setattr("fastocr_cli.selftest.load_reader", lambda options: Literate(0))
+    result = fastocr("doctor", "--json")
+    health = json.loads(result.out)
+    assert result.code == 0
+    assert health["versions"]["torch"]
+    assert health["devices"][0].startswith("cpu")
+    assert (health["test"]["status"], health["test"]["cer"]) == (PageStatus.OK, 0)
+    assert b"self-test: embedded" in fastocr("doctor").out
+
+
+def test_doctor_finds_that_the_model_is_missing(fastocr, monkeypatch):
+    def missing(options):
+        raise MissingModelError("no such model")
+
+    monkeypatch.setattr("fastocr_cli.selftest.load_reader", missing)
+    result = fastocr("doctor", "--model", "owner/missing")
+    assert result.code == ExitCode.MISSING_DEPENDENCY
+    assert b"self-test: no such model" in result.out
