@@ -19,10 +19,10 @@ PARAGRAPHS = (
     'He wrote "it cannot be done" in the margin -- and then he did it, twice, in one week.',
     "Every parcel is weighed, labelled and entered in the book; nothing leaves without a number.",
 )
-WORDS = tuple("harbour market margin number label window garden paper silver station".split())
+WORDS = ("harbour", "market", "margin", "number", "label", "window", "garden", "silver", "station")
 
 
-@pytest.fixture()
+@pytest.fixture
 def plain_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "paragraphs", lambda held_out: PARAGRAPHS)
     monkeypatch.setattr(texts, "words", lambda: WORDS)

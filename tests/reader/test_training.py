@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pymupdf
@@ -117,12 +119,16 @@ def test_found_pages_join_pieces_on_a_baseline() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [noise.blurred, noise.resampled, noise.faded, noise.grainy, noise.speckled]
-    + [noise.thresholded, noise.compressed, noise.shown_through, noise.degraded],
+FAULTS = (
+    *(noise.blurred, noise.resampled, noise.faded, noise.grainy, noise.speckled),
+    *(noise.thresholded, noise.compressed, noise.shown_through, noise.degraded),
 )
-def test_faults_keep_the_shape_and_some_ink(fault, faces: Faces) -> None:  # type: ignore[no-untyped-def]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_keep_the_shape_and_some_ink(
+    fault: Callable[[random.Random, noise.Grey], noise.Grey], faces: Faces
+) -> None:
     grey = some_page(faces, 1).grey[:200, :300]
     for seed in range(3):
         changed = fault(random.Random(seed), grey)
@@ -193,7 +199,7 @@ def test_jitter_moves_places_alone() -> None:
     assert all(v.column_of(t) is not None for t in moved[0, v.FIRST_COLUMN : v.FIRST_ROW].tolist())
 
 
-def test_plan_schedule(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_plan_schedule(tmp_path: Path) -> None:
     plan = Plan(tmp_path, None, (("tower", 10), ("strips", 30)), rate=1.0, anneal=0.5)
     assert [plan.phase_of(i) for i in (0, 9, 10, 39)] == ["tower", "tower", "strips", "strips"]
     assert set(PHASES) >= {"tower", "strips"}
