@@ -76,7 +76,9 @@ class FastOCRState(PruningState):
         self._finder = finder
         self._step = -1
         self._is_dense_step = False
+        self._chooses = True
         self._fixation: Fixation | None = None
+        self._widened: Fixation | None = None
         self._table: Tensor | None = None
         if settings.dilation:
             self._table = _neighbour_table(layouts, settings.dilation).to(device)
@@ -91,16 +93,24 @@ class FastOCRState(PruningState):
         self._step += 1
         refresh = self._settings.refresh
         self._is_dense_step = refresh > 0 and self._step % refresh == 0
+        is_due = self._step % self._settings.focal_stride == 0
+        self._chooses = is_due or self._is_dense_step or self._fixation is None
         if not self._settings.reuse:
             self._fixation = None
-        elif self._fixation is not None and self._table is not None:
-            self._fixation = self.fixation(dilate(self._fixation.ordinals, self._table))
+        elif self._fixation is not None and self._fixation is not self._widened:
+            self._fixation = self._widened = self._widen(self._fixation)
+
+    def _widen(self, fixation: Fixation) -> Fixation:
+        """For another step than the one that chose it: the eye has moved on a little."""
+        if self._table is None:
+            return fixation
+        return self.fixation(dilate(fixation.ordinals, self._table))
 
     def attend_layer(self, call: Call) -> Tensor:
         choice = self._finder.choice
         if choice is None or self._is_probing:
             return self._probe(call)
-        if call.layer in choice.layers:
+        if call.layer in choice.layers and self._chooses:
             return self._focal(call, choice)
         is_dense = self._is_dense_step or call.layer in self._settings.dense_layers
         if is_dense or self._fixation is None:
@@ -138,7 +148,9 @@ class FastOCRState(PruningState):
             self._end_probe_step()
             self._start_probe()
         self._table = self._table[rows] if self._table is not None else None
+        is_widened = self._fixation is self._widened
         self._fixation = self._fixation.rows(rows) if self._fixation is not None else None
+        self._widened = self._fixation if is_widened else None
 
     def remarks(self) -> dict[str, Any]:
         choice = self._finder.choice

@@ -31,6 +31,7 @@ class FixationSettings:
         or the mean over heads chosen for each focal layer when the layers are found.
     focal_output: whether a focal layer attends to everything (dense), or only scores everything
         with its queries and then attends to what it chose (sparse; reads no dropped value).
+    focal_stride: focal layers choose in every so many steps; in between they too reuse.
     reuse: layers before the first focal one use the previous step's fixation; else they are dense.
     dilation: cells of the page grid by which a reused fixation is widened on every side.
     refresh: every so many steps a step is dense; 0 is never.
@@ -47,6 +48,7 @@ class FixationSettings:
     dense_layers: tuple[int, ...] = ()
     heads: HeadMode = "mean"
     focal_output: FocalOutput = "dense"
+    focal_stride: int = 1
     reuse: bool = True
     dilation: int = 0
     refresh: int = 0
@@ -67,7 +69,10 @@ class FixationSettings:
         )
         for name in ("minimum", "dilation", "refresh", "trace"):
             require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")
-        require(self.probe_steps >= 1, "probe_steps", self.probe_steps, "1 or more")
+        for name in ("probe_steps", "focal_stride"):
+            require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
+        is_one = self.focal_stride == 1
+        require(self.reuse or is_one, "focal_stride", self.focal_stride, "1 without reuse")
         require(self.focal_layers != (), "focal_layers", "nothing", "one layer or more")
         for layer in (*(self.focal_layers or ()), *self.dense_layers):
             require(layer >= 0, "layers", layer, "counted from 0")

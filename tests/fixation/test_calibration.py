@@ -11,6 +11,7 @@ import typer
 from PIL import Image
 from typer.testing import CliRunner
 
+from fastocr_cli.commands.calibrate import calibrate as command
 from fastocr_cli.errors import InputError, UsageError
 from fastocr_cli.fixation import make_policy
 from fastocr_cli.fixation.calibrate import calibrate
@@ -20,7 +21,6 @@ from fastocr_cli.fixation.calibration import (
     calibration_path,
     find_calibration,
 )
-from fastocr_cli.commands.calibrate import calibrate as command
 from fastocr_cli.fixation.focal import Masses
 from fastocr_cli.fixation.settings import FixationSettings
 from fastocr_cli.models.base import PromptInputs, VisualLayout

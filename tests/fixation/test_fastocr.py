@@ -26,7 +26,7 @@ def fastocr(keep: float, **options: Any) -> Any:
 
 
 def expected_sets(
-    scene: Scene, row: int, keep: float, focal: tuple[int, ...], reuse: bool
+    scene: Scene, row: int, keep: float, focal: tuple[int, ...], reuse: bool, stride: int = 1
 ) -> dict[tuple[int, int], Tensor]:
     """What [step, layer] attends to by the definition: BoolTensor [length]."""
     layout = scene.layouts[row]
@@ -39,7 +39,7 @@ def expected_sets(
         fixation = fixation if reuse else None
         for layer in range(scene.shape.num_layers):
             attended = torch.ones(length, dtype=torch.bool)
-            if layer in focal:
+            if layer in focal and step % stride == 0:
                 scores = scene.weights(step, layer, row).mean(dim=0)[patches]
                 fixation = patches[scores.topk(size).indices]
             elif fixation is not None:
@@ -87,6 +87,26 @@ def test_a_pruned_step_is_dense_attention_with_the_rest_masked(
             torch.testing.assert_close(outputs[step][layer, row], expected, atol=2e-5, rtol=2e-5)
 
 
+def test_between_strides_focal_layers_reuse_too() -> None:
+    scene = Scene(PAGES, steps=5)
+    outputs = scene.run(fastocr(0.15, focal_stride=3))
+    for row in range(len(PAGES)):
+        for (step, layer), attended in expected_sets(scene, row, 0.15, (1, 2), True, 3).items():
+            expected = scene.masked(step, layer, row, attended)
+            torch.testing.assert_close(outputs[step][layer, row], expected, atol=2e-5, rtol=2e-5)
+
+
+def test_a_fixation_is_widened_once_however_long_it_is_reused() -> None:
+    scene = Scene([Page(9, 9)], layers=2, steps=4)
+    skipped = []
+    for steps in (2, 4):
+        state = scene.start(fastocr(0.05, focal_layers=(1,), focal_stride=4, dilation=1))
+        for step in range(steps):
+            scene.step(state, step)
+        skipped.append(state.finish()[0].kv_rows_skipped)
+    assert skipped[1] == 3 * skipped[0]  # one pruned step against three
+
+
 def test_keep_one_is_dense_to_the_bit() -> None:
     scene = Scene(PAGES)
     for pruned, dense in zip(scene.run(fastocr(1.0)), scene.run(DensePolicy()), strict=True):
@@ -109,6 +129,7 @@ def test_the_cache_is_the_same_to_the_bit_whatever_was_attended() -> None:
         {"min_mass": 0.8},
         {"focal_output": "sparse", "heads": "max"},
         {"refresh": 2},
+        {"focal_stride": 2, "dilation": 1},
     ],
     ids=str,
 )

@@ -22,6 +22,7 @@ def test_every_field_is_read_by_its_type() -> None:
         "dense_layers=0",
         "heads=chosen",
         "focal_output=sparse",
+        "focal_stride=1",
         "reuse=off",
         "dilation=1",
         "refresh=32",
@@ -71,6 +72,7 @@ def test_zero_and_off_are_respected() -> None:
         ("keep=nan", "a share from 0 to 1"),
         ("dilation=-1", "0 or more"),
         ("probe_steps=0", "1 or more"),
+        ("focal_stride=0", "1 or more"),
         ("focal_fraction=0", "in (0, 1]"),
     ],
 )
@@ -78,6 +80,12 @@ def test_what_cannot_be_meant_is_refused_with_a_hint(word: str, hint: str) -> No
     with pytest.raises(UsageError) as caught:
         read(word)
     assert hint in str(caught.value)
+
+
+def test_strides_need_reuse() -> None:
+    assert read("focal_stride=4").focal_stride == 4
+    with pytest.raises(UsageError, match="1 without reuse"):
+        read("focal_stride=4", "reuse=off")
 
 
 def test_a_key_given_twice_is_refused() -> None:
