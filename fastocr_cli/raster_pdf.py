@@ -69,7 +69,7 @@ class PdfPages:
             raise EncryptedError(f"{name}: the password does not open it; check --password")
 
     def _count_pages(self) -> int:
-        with _reported_as(printable(self._source), "its list of pages cannot be read"):
+        with _reported_as(printable(self._source), "its list of pages cannot be read; copy it again"):
             count = int(self._pdf.page_count)
             if self._pdf.is_repaired and not any(map(self._has_page, range(count))):
                 count = 0
@@ -83,10 +83,9 @@ class PdfPages:
     def _has_page(self, index: int) -> bool:
         """Whether the list of pages leads to a page here, and not to something that was lost."""
         try:
-            kind, _ = self._pdf.xref_get_key(self._pdf.page_xref(index), "Type")
+            return bool(self._pdf.xref_get_keys(self._pdf.page_xref(index)))
         except _MUPDF_ERRORS:
             return False
-        return bool(kind != "null")
 
     def _resolution(self, page: pymupdf.Page) -> tuple[float, tuple[str, ...]]:
         """Pixels per inch for this page, and a warning where they are fewer than asked for."""

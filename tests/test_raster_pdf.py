@@ -39,7 +39,7 @@ def test_rotation(rotation: int, seen: list[str]) -> None:
 def test_resolution(dpi: float) -> None:
     page = read(flag_pdf(), dpi=dpi)
     assert page.dpi == dpi
-    assert page.pixels.shape == (80 * dpi // 72, pytest.approx(120 * dpi / 72, abs=1), 3)
+    assert page.pixels.shape[:2] == pytest.approx((80 * dpi / 72, 120 * dpi / 72), abs=1)
     assert page.size_pt == pytest.approx((120, 80), abs=1)
 
 
@@ -137,7 +137,7 @@ def broken_page(key: str, value: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("Contents", "999 0 R"), ("Type", "null"), ("Contents", "[1 0 R]")]
+    ("key", "value"), [("Contents", "999 0 R"), ("Contents", "[999 0 R 1 0 R]")]
 )
 def test_a_damaged_page_fails_alone(
     key: str, value: str, capfd: pytest.CaptureFixture[str]
