@@ -90,6 +90,7 @@ class Page:
             visual_tokens=self._layout.num_tokens,
             prompt_tokens=self._prompt_tokens,
             generated_tokens=len(self.token_ids),
+            decode_steps=self._steps,
             keep_sparse_layers=policy.keep_sparse_layers,
             keep_all_layers=policy.keep_all_layers,
             kv_bytes_dense=dense * row_bytes,

@@ -16,6 +16,9 @@ import numpy.typing as npt
 CHECK_EVERY = 16
 """Tokens between looks; a loop is noticed at most that much late, and a look costs ~20 us."""
 
+_PROBE = 8
+"""Tokens that must repeat before a period is worth measuring."""
+
 _TAG = re.compile(r"<[^<>]{0,40}>|&nbsp;|\\(?:hline|cline|quad|dots|ldots)")
 _WORD = re.compile(r"[^\W_]")
 _CELLS = re.compile(r"\||</?t[dhr]\b|\\hline|&")
@@ -83,19 +86,20 @@ def suffix_period(tokens: Sequence[int], max_period: int) -> tuple[int, int]:
     Returns (p, m): the last m tokens each equal the token p before them; the p <= max_period with
     the largest m + p, the smallest such p on a tie; (0, 0) if no token repeats.
     """
-    recent = np.asarray(tokens, dtype=np.int64)
-    best_period, best_matched = 0, 0
-    for period in _candidates(recent, max_period):
-        matched = _matched(recent, period)
-        if matched + period > best_matched + best_period:
-            best_period, best_matched = period, matched
-    return best_period, best_matched
+    # Mostly nothing repeats, and then the last stretch says so without a look at the whole page.
+    candidates = _candidates(np.asarray(tokens[-(max_period + _PROBE) :], np.int64), max_period)
+    if not candidates:
+        return 0, 0
+    everything = np.asarray(tokens, np.int64)
+    matched = [_matched(everything, period) for period in candidates]
+    best = max(range(len(candidates)), key=lambda i: matched[i] + candidates[i])
+    return candidates[best], matched[best]
 
 
-def _candidates(tokens: npt.NDArray[np.int64], max_period: int, probe: int = 8) -> list[int]:
-    """Periods, ascending, at which the last `probe` tokens already match."""
+def _candidates(tokens: npt.NDArray[np.int64], max_period: int) -> list[int]:
+    """Periods, ascending, at which the last `_PROBE` tokens already match."""
     count = len(tokens)
-    probe = min(probe, count - 1)
+    probe = min(_PROBE, count - 1)
     last = min(max_period, count - probe)
     if last < 1:
         return []
