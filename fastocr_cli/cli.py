@@ -13,6 +13,7 @@ import typer
 from fastocr_cli import flags
 from fastocr_cli.commands import config as config_commands
 from fastocr_cli.commands import models as models_commands
+from fastocr_cli.commands.bench import bench
 from fastocr_cli.commands.calibrate import calibrate
 from fastocr_cli.commands.doctor import doctor
 from fastocr_cli.commands.schema import schema
@@ -130,5 +131,6 @@ def _options(params: dict[str, Any]) -> Any:
 app.add_typer(models_commands.app, name="models")
 app.command()(doctor)
 app.command()(calibrate)
+app.command()(bench)
 app.add_typer(config_commands.app, name="config")
 app.command()(schema)

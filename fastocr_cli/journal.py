@@ -65,6 +65,7 @@ class Journal:
         self.path = path
         self._is_durable = is_durable
         self._places: dict[PageKey, _Place] = {}
+        self._learned: dict[tuple[str, str], dict[str, Any]] = {}
         self._readers = [other.open("rb") for other in others if other.is_file()]
         for reader in self._readers:
             self._index(reader)
@@ -112,11 +113,25 @@ class Journal:
 
     def record(self, key: PageKey, result: PageResult, thumbnail: bytes | None = None) -> None:
         """Append one page; it survives a crash once this returns."""
-        values: dict[str, Any] = {"v": VERSION, **key._asdict(), "status": result.status}
-        values["result"] = encode_result(result)
+        values = {**key._asdict(), "status": result.status, "result": encode_result(result)}
         if thumbnail:
             values["thumbnail"] = base64.b64encode(thumbnail).decode("ascii")
-        line = orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+        offset, length = self._append(values)
+        self._places[key] = _Place(self._stream, offset, length, result.status)
+
+    def note_learned(self, settings: str, model: str, values: dict[str, Any]) -> None:
+        """Keep what the method learned under these settings; the first note counts."""
+        if (settings, model) not in self._learned:
+            self._learned[settings, model] = values
+            self._append({"settings": settings, "model": model, "learned": values})
+
+    def learned(self, settings: str, model: str) -> dict[str, Any] | None:
+        return self._learned.get((settings, model))
+
+    def _append(self, values: dict[str, Any]) -> tuple[int, int]:
+        """One more line, on the disk; returns its offset and its length without the line end."""
+        options = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+        line = orjson.dumps({"v": VERSION, **values}, option=options)
         try:
             offset = self._stream.seek(0, os.SEEK_END)
             self._stream.write(line + b"\n")
@@ -128,7 +143,7 @@ class Journal:
                 f"{self.path}: the page record cannot be written: {error.strerror}; "
                 "free some space and run the same command again to go on"
             ) from error
-        self._places[key] = _Place(self._stream, offset, len(line), result.status)
+        return offset, len(line)
 
     def _index(self, stream: BinaryIO) -> int:
         """Note where each whole record lies; returns the offset after the last one.
@@ -147,6 +162,11 @@ class Journal:
         with suppress(orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             record = orjson.loads(line)
             if record["v"] == VERSION:
+                if "learned" in record:
+                    self._learned.setdefault(
+                        (record["settings"], record["model"]), record["learned"]
+                    )
+                    return
                 key = PageKey(*(record[name] for name in PageKey._fields))
                 status = PageStatus(record["status"])
                 self._places[key] = _Place(stream, offset, len(line) - 1, status)

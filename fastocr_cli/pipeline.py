@@ -28,6 +28,7 @@ from fastocr_cli.drawing import (
 from fastocr_cli.errors import FastocrError
 from fastocr_cli.events import DocumentDone, DocumentFailed, DocumentOpened, Event, PageDone
 from fastocr_cli.journal import Journal, PageKey
+from fastocr_cli.learned import learned_by, teach
 from fastocr_cli.options import Options
 from fastocr_cli.pages import parse_pages
 from fastocr_cli.patience import Attempt, PatientReader
@@ -117,12 +118,22 @@ class Pipeline:
     def _finish(self, waiting: list[Event | UnreadPage]) -> Iterator[Event]:
         """Read what is unread, all in one batch, and give everything in its order."""
         unread = [item for item in waiting if isinstance(item, UnreadPage)]
-        attempts = iter(self._reader.read([page.image for page in unread]) if unread else ())
+        attempts = iter(self._read(unread) if unread else ())
         for item in waiting:
             event = self._result(item, next(attempts)) if isinstance(item, UnreadPage) else item
             if isinstance(event, PageDone) and not event.resumed and self._journal is not None:
                 self._journal.record(event.key, event.result, event.thumbnail)
             yield event
+
+    def _read(self, pages: list[UnreadPage]) -> list[Attempt]:
+        """One batch; what the method learns from the first page is kept for a resumed run."""
+        model = self._reader.model
+        if self._journal is not None and (known := self._journal.learned(self._settings, model)):
+            teach(self._reader.reader, known)
+        attempts = self._reader.read([page.image for page in pages])
+        if self._journal is not None and (values := learned_by(self._reader.reader)):
+            self._journal.note_learned(self._settings, model, values)
+        return attempts
 
     def _drawn(
         self, items: Iterable[tuple[int, Document | BadInput]], drawer: Drawer

@@ -10,7 +10,9 @@ import typer
 def schema(
     name: Annotated[
         str,
-        typer.Argument(help="document (-f json), page (a line of -f jsonl) or report (--report)."),
+        typer.Argument(
+            help="document (-f json), page (a line of -f jsonl), report (--report) or bench."
+        ),
     ] = "document",
 ) -> None:
     """Print the JSON Schema of the JSON outputs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 from pathlib import Path
 
@@ -55,3 +56,24 @@ def test_missing_model_offline(fastocr, no_network, model):
     assert len(result.err.splitlines()) == 1
     assert model in result.err
     assert not Path("a.md").exists()
+
+
+def test_a_resumed_run_goes_on_with_the_focal_layers_it_found(fastocr, no_network, checkpoint):
+    """Without them it would look for layers on its own first page and read the rest otherwise."""
+    make_pdf(Path("a.pdf"), 3)
+    arguments = [
+        "--model", str(checkpoint), "--max-tokens", "24", "--dpi", "72", "-b", "1", "-f", "json",
+        "--keep", "0.1", "--fixation", "probe_steps=4", "--fixation", "minimum=1",
+    ]  # fmt: skip
+    fastocr("parse", "a.pdf", "-o", "whole/", *arguments)
+    shutil.copytree("whole/.fastocr", "cut/.fastocr")
+    journal = Path("cut/.fastocr/journal.jsonl")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:2]))
+    resumed = fastocr("parse", "a.pdf", "-o", "cut/", *arguments)
+    assert "1 already read" in resumed.err
+    whole, cut = (json.loads(Path(f, "a.json").read_bytes())["pages"] for f in ("whole", "cut"))
+    assert [page["markdown"] for page in cut] == [page["markdown"] for page in whole]
+    shares = [[page["stats"]["keep_all_layers"] for page in pages] for pages in (whole, cut)]
+    assert shares[0] == shares[1]
+    assert shares[0][1] < shares[0][0]

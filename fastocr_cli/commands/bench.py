@@ -1,0 +1,186 @@
+"""`fastocr bench`: what pruning costs in accuracy and saves in time, on the user's own pages.
+
+The table goes to standard output, progress to standard error.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from fastocr_cli.bench.outcome import Outcome
+    from fastocr_cli.bench.runner import Notify
+
+
+def bench(
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Files, folders or globs; without any, pages that ship with fastocr. A .md or "
+            ".txt beside a document is its true text, else a PDF's own text layer.",
+            metavar="[INPUTS...]",
+            show_default=False,
+        ),
+    ] = None,
+    keep: Annotated[
+        str, typer.Option(metavar="LIST", help="Shares to compare with dense, with commas.")
+    ] = "0.05",
+    methods: Annotated[
+        str, typer.Option(metavar="LIST", help="Methods to compare with dense, with commas.")
+    ] = "fastocr",
+    repeat: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How often every page is read; as often as fits in about two minutes by default.",
+            show_default=False,
+        ),
+    ] = None,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Tesseract and RapidOCR too, where installed.")
+    ] = False,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write all figures as JSON.")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows as CSV.")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw the rows: .svg, .png or .pdf."),
+    ] = None,
+    model: Annotated[str, typer.Option(help="The model to measure.")] = "embedded",
+    fixation: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="A further setting of the method fastocr."),
+    ] = None,
+    pages: Annotated[
+        str | None, typer.Option(metavar="1,3-5", help="Pages of each document, from 1.")
+    ] = None,
+    dpi: Annotated[
+        int | None, typer.Option(metavar="N", help="Resolution at which PDF pages are drawn.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", help="Most tokens a page may take.")
+    ] = None,
+    batch_size: Annotated[
+        int, typer.Option("-b", "--batch-size", min=1, help="Pages decoded together.")
+    ] = 1,
+    device: Annotated[str, typer.Option(help="Where the model runs.")] = "auto",
+    dtype: Annotated[str, typer.Option(help="Precision of the model.")] = "auto",
+    offline: Annotated[bool, typer.Option(help="Never use the network.")] = False,
+    trust_remote_code: Annotated[
+        bool, typer.Option(help="Let a model from the hub run its own Python code.")
+    ] = False,
+) -> int:
+    """Measure what pruning costs in accuracy and saves in time.
+
+    \b
+    fastocr bench                                  bundled pages, dense against keep 0.05
+    fastocr bench scans/ --keep 0.25,0.1,0.05      your pages
+    fastocr bench --methods fastocr,random         with a method that must fail
+    """
+    from fastocr_cli.api import load_reader
+    from fastocr_cli.bench.pages import load_documents
+    from fastocr_cli.bench.session import measure
+    from fastocr_cli.fixation.settings import split_pairs
+    from fastocr_cli.options import Options
+    from fastocr_cli.stdio import protected_stdout, quiet_libraries
+
+    quiet_libraries()
+    options = Options(
+        model=model, device=device, dtype=dtype, offline=offline, max_tokens=max_tokens,
+        trust_remote_code=trust_remote_code, pages=pages, dpi=dpi, batch_size=batch_size,
+        fixation=split_pairs(fixation or ()),
+    )  # fmt: skip
+    keeps = _shares(keep)
+    if plot is not None:
+        _check_can_draw()
+    with protected_stdout(), _Progress() as notify:
+        outcome = measure(
+            load_reader(options),
+            load_documents(inputs or (), options),
+            methods=_names(methods),
+            keeps=keeps,
+            rounds=repeat,
+            options=options,
+            peers=peers,
+            notify=notify,
+        )
+    _show(outcome)
+    _write(outcome, json, csv, plot)
+    return 0
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _shares(text: str) -> list[float]:
+    from fastocr_cli.errors import UsageError
+
+    try:
+        return [float(name) for name in _names(text)]
+    except ValueError as error:
+        raise UsageError(f"--keep {text}: give shares such as 0.25,0.1,0.05") from error
+
+
+def _check_can_draw() -> None:
+    """Before minutes of measuring, not after."""
+    from fastocr_cli.bench.picture import new_figure
+
+    new_figure(1, 1)
+
+
+class _Progress:
+    """A line on standard error that says who reads, on a terminal only."""
+
+    def __enter__(self) -> Notify:
+        from rich.console import Console
+
+        self._status = Console(stderr=True).status("loading")
+        self._status.__enter__()
+        return self._status.update
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+
+
+def _show(outcome: Outcome) -> None:
+    from rich.console import Console
+
+    from fastocr_cli.bench.table import WIDTH, print_outcome
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
+    print_outcome(outcome, console)
+
+
+def _write(outcome: Outcome, json: Path | None, csv: Path | None, plot: Path | None) -> None:
+    import orjson
+
+    from fastocr_cli.bench.outcome import as_csv, as_record
+    from fastocr_cli.bench.picture import draw_outcome
+
+    if json is not None:
+        _save(json, orjson.dumps(as_record(outcome), option=orjson.OPT_INDENT_2) + b"\n")
+    if csv is not None:
+        _save(csv, as_csv(outcome).encode())
+    if plot is not None:
+        draw_outcome(outcome, plot)
+    for path in filter(None, (json, csv, plot)):
+        typer.echo(f"written: {path}", err=True)
+
+
+def _save(path: Path, content: bytes) -> None:
+    from fastocr_cli.errors import OutputError
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
