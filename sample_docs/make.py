@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -282,11 +283,14 @@ def balanced_columns(markdown: str, body: pymupdf.Rect, layout: Layout) -> Seque
         return [body]
     width = (body.width - GUTTER_PT * (layout.columns - 1)) / layout.columns
     lefts = [body.x0 + column * (width + GUTTER_PT) for column in range(layout.columns)]
-    for height in range(60, int(body.height)):
-        boxes = [pymupdf.Rect(x, body.y0, x + width, body.y0 + height) for x in lefts]
-        if fill(None, markdown, boxes, layout) is not None:
-            return boxes
-    return boxes
+
+    def columns(height: int) -> list[pymupdf.Rect]:
+        return [pymupdf.Rect(x, body.y0, x + width, body.y0 + height) for x in lefts]
+
+    def fits(height: int) -> bool:
+        return fill(None, markdown, columns(height), layout) is not None
+
+    return columns(bisect_left(range(int(body.height)), True, key=fits))
 
 
 def make_story(markdown: str, layout: Layout) -> pymupdf.Story:
@@ -370,14 +374,19 @@ SAMPLES = (
 )
 
 
+def make_sample(sample: Sample, folder: Path) -> Path:
+    """Writes the document, and beside it the Markdown expected of it."""
+    path = folder / sample.name
+    sample.save(layout_pdf(sample.pages, sample.layout, sample.heading), path)
+    parts = [sample.heading, *sample.pages] if sample.heading else sample.pages
+    path.with_suffix(".md").write_text(expected(parts), encoding="utf-8", newline="\n")
+    return path
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for sample in SAMPLES:
-        path = folder / sample.name
-        sample.save(layout_pdf(sample.pages, sample.layout, sample.heading), path)
-        parts = [sample.heading, *sample.pages] if sample.heading else sample.pages
-        path.with_suffix(".md").write_text(expected(parts), encoding="utf-8", newline="\n")
-        print(path)
+        print(make_sample(sample, folder))
 
 
 if __name__ == "__main__":

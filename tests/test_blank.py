@@ -116,8 +116,8 @@ def test_the_least_print_is_not_blank(text: str, size: float, dpi: float) -> Non
     assert not is_blank(page(printed(text, dpi, size=size), dpi))
 
 
-@pytest.mark.parametrize("dpi", DPIS)
-def test_print_is_seen_through_whatever_the_scanner_adds(dpi: float) -> None:
+def test_print_is_seen_through_whatever_the_scanner_adds() -> None:
+    dpi = 144
     number = printed("12", dpi)
     assert not is_blank(page(noise(number, 8), dpi))
     assert not is_blank(page(255 - number, dpi))
