@@ -95,7 +95,7 @@ def test_a_page_reads_alike_alone_and_in_a_batch(case: Case) -> None:
         assert alone.stats.kv_share <= 1
         assert alone.stats.keep_sparse_layers <= 1
     assert min(one.stats.kv_share for one in together) < 1
-    assert min(one.stats.keep_sparse_layers for one in together) < 0.6
+    assert min(one.stats.keep_sparse_layers for one in together) < 1
     has_boxes = any(page.layout.boxes.isfinite().any() for page in pages)
     assert has_boxes == any(place is not None for one in together for place in one.places)
 
