@@ -16,6 +16,7 @@ from PIL import Image
 
 from fastocr_cli.decoding.engine import generate
 from fastocr_cli.decoding.pages import Generation
+from fastocr_cli.decoding.shape import DecoderFacts
 from fastocr_cli.fixation import AttentionPolicy, make_policy
 from fastocr_cli.fixation.calibration import find_calibration
 from fastocr_cli.models.base import ModelAdapter, PromptInputs
@@ -26,7 +27,9 @@ from fastocr_cli.rtprune.settings import RTPruneSettings
 
 PageLike = Image.Image | PageImage | npt.NDArray[np.uint8]
 
-_BATCH_SIZES = {"cpu": 4, "cuda": 16}
+_MOST_PAGES = {"cpu": 8, "cuda": 16}
+_CACHE_BYTES = {"cpu": 2**30, "cuda": 2**33}
+"""Room for the keys and values of a batch; a typical page has 4,096 positions."""
 
 
 class Reader:
@@ -88,7 +91,12 @@ class Reader:
     @property
     def batch_size(self) -> int:
         """How many pages to give to `read` at once on this reader's device."""
-        return _BATCH_SIZES.get(self.adapter.device.type, 8)
+        kind = self.adapter.device.type
+        shape = DecoderFacts.of(self.adapter.decoder_config).shape
+        row_bytes = 2 * shape.num_kv_heads * shape.head_dim * self.adapter.dtype.itemsize
+        page_bytes = 4096 * shape.num_layers * row_bytes
+        fitting = _CACHE_BYTES.get(kind, 2**31) // page_bytes
+        return max(1, min(fitting, _MOST_PAGES.get(kind, 8)))
 
     def policy(self, keep: float) -> AttentionPolicy:
         """The reader's method at another keep; what a policy has learned of the model stays."""

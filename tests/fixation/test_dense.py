@@ -59,3 +59,18 @@ def test_the_padded_form_is_the_same(window: int | None) -> None:
         query.view(3, 2, 2, 24), keys.nan_to_num(9), values.nan_to_num(9), visible, 0.3, 200, window
     )
     torch.testing.assert_close(padded.reshape(3, 4, 24), ours, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_other_number_formats(dtype: torch.dtype) -> None:
+    """At most twice the error that the plain formula itself makes in the format."""
+    query, keys, values = (x.nan_to_num(0).to(dtype) for x in case(4, 2, [1500]))
+    ours = dense_attention(query, keys, values, torch.tensor([1500]), 0.3, 1500)
+    exact = formula(query[0], keys[0], values[0], 0, 1500)
+    weights = torch.softmax(
+        torch.einsum("hd,thd->ht", query[0], keys[0].repeat_interleave(2, 1)) * 0.3, -1
+    )
+    plain = torch.einsum("ht,thd->hd", weights, values[0].repeat_interleave(2, 1))
+    limit = 2 * float((plain.double() - exact).abs().max()) + 1e-12
+    assert ours.dtype is dtype
+    assert float((ours[0].double() - exact).abs().max()) <= limit
