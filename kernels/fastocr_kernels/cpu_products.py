@@ -5,11 +5,13 @@ Shapes: query [Hkv, G, D], keys and values [T, Hkv, D] with any strides before D
 keys times queries takes 190 us where queries times keys takes 430; the weighted sum takes 210 us
 as an embedding bag, 370 as a matrix product, and the bag needs no copy of scattered rows. With
 more than four query heads a KV head both turn round, since a bag reads a row once a query head.
+Values that lie together and have at most four query heads in all are fastest as one product of
+whole rows, half of it thrown away (316 us against 374 at 4,900 positions).
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import torch
 from torch import Tensor
@@ -57,3 +59,27 @@ def bag_sum(values: Tensor, rows: Tensor, offsets: Tensor, weights: Tensor) -> T
 def matrix_sum(weights: Tensor, values: Tensor) -> Tensor:
     """weights [Hkv, G, T] times values [T, Hkv, D]: [Hkv, G, D]."""
     return torch.bmm(weights, values.transpose(0, 1))
+
+
+def span_sum(weights: Tensor, values: Tensor) -> Tensor:
+    """weights [Hkv, G, T] times contiguous values [T, Hkv, D]: [Hkv, G, D]; nothing is fetched."""
+    kv_heads, group, length = weights.shape
+    width = values.shape[2]
+    if kv_heads * group <= _FEW:
+        rows = values.view(length, kv_heads * width)
+        products = torch.mm(weights.reshape(-1, length), rows).view(
+            kv_heads, group, kv_heads, width
+        )
+        return products.diagonal(dim1=0, dim2=2).permute(2, 0, 1)
+    if prefers_bag(group):
+        bags, offsets = _whole_bags(length, kv_heads, group)
+        sums = bag_sum(values.view(-1, width), bags, offsets, weights.reshape(-1))
+        return sums.view(kv_heads, group, width)
+    return matrix_sum(weights, values)
+
+
+@lru_cache(maxsize=32)  # the layers of a step share it, and a batch has a few dozen rows at most
+def _whole_bags(length: int, kv_heads: int, group: int) -> tuple[Tensor, Tensor]:
+    """Rows [Hq * length] and offsets [Hq] of one bag per query head over all positions."""
+    bags = bag_rows(torch.arange(length), kv_heads, group)
+    return bags.view(-1), torch.arange(kv_heads * group) * length

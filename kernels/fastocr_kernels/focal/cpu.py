@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fastocr_kernels.cpu_products import bag_rows, bag_sum, matrix_sum, prefers_bag, weights_of
+from fastocr_kernels.cpu_products import span_sum, weights_of
 from fastocr_kernels.layouts import VisualSet, check_cache, require
 from fastocr_kernels.reduction import HeadReduction, chosen_heads, reduce_heads
 
@@ -33,7 +33,9 @@ def focal_decode(
     scores = _empty_scores(visual, all_heads if wanted is None else len(wanted), reduction)
     for row, length in enumerate(lengths.tolist()):
         weights = weights_of(queries[row], keys[row, :length])
-        out[row] = _sum_rows(weights.to(values.dtype), values[row], length)
+        out[row].view(queries[row].shape).copy_(
+            span_sum(weights.to(values.dtype), values[row, :length])
+        )
         by_head = weights.view(all_heads, length)
         _score_row(by_head if wanted is None else by_head[wanted], visual, row, reduction, scores)
     return out, scores
@@ -59,16 +61,6 @@ def gaze_scores(
         weights = _weights_by_head(scaled[row], keys[row, :length], wanted, group)
         _score_row(weights, visual, row, reduction, scores)
     return scores
-
-
-def _sum_rows(weights: Tensor, values: Tensor, length: int) -> Tensor:
-    """weights [Hkv, G, length], values [L_max, Hkv, D] -> [Hq, D]."""
-    kv_heads, group = weights.shape[:2]
-    if not prefers_bag(group):
-        return matrix_sum(weights, values[:length]).view(-1, values.shape[2])
-    rows = bag_rows(torch.arange(length), kv_heads, group).view(-1)
-    offsets = torch.arange(kv_heads * group) * length
-    return bag_sum(values.view(-1, values.shape[2]), rows, offsets, weights.view(-1))
 
 
 def _weights_by_head(query: Tensor, keys: Tensor, wanted: list[int], group: int) -> Tensor:
