@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 _FEW = 4
+_LONG = 2048  # rows from which keys times queries is faster than queries times keys
 
 
 def weights_of(query: Tensor, keys: Tensor) -> Tensor:
@@ -26,6 +27,31 @@ def weights_of(query: Tensor, keys: Tensor) -> Tensor:
     else:
         logits = torch.bmm(keys.transpose(0, 1), query.transpose(1, 2)).transpose(1, 2)
     return logits.softmax(-1, dtype=weight_dtype(query.dtype))
+
+
+def is_small(query_heads: int) -> bool:
+    """Whether products of whole rows pay, though all but one KV head's part is thrown away."""
+    return query_heads <= _FEW
+
+
+def whole_row_queries(query: Tensor, kv_heads: int, scale: float) -> Tensor:
+    """query [B, Hq, D] times scale, zero outside its KV head's part of a row: [B, Hq, Hkv * D]."""
+    batch, heads, width = query.shape
+    parts = query.view(batch, kv_heads, -1, 1, width)
+    return (parts * _own_part(kv_heads, scale, query.dtype)).view(batch, heads, -1)
+
+
+@lru_cache(maxsize=64)
+def _own_part(kv_heads: int, scale: float, dtype: torch.dtype) -> Tensor:
+    """[Hkv, 1, Hkv, 1], `scale` where a head meets itself."""
+    return (torch.eye(kv_heads, dtype=dtype) * scale).view(kv_heads, 1, kv_heads, 1)
+
+
+def whole_row_weights(queries: Tensor, rows: Tensor) -> Tensor:
+    """Softmax over T of queries [Hq, R] . rows [T, R]: [Hq, T]."""
+    is_short = len(rows) < _LONG
+    logits = torch.mm(queries, rows.t()) if is_short else torch.mm(rows, queries.t()).t()
+    return logits.softmax(-1, dtype=weight_dtype(queries.dtype))
 
 
 def weight_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -65,7 +91,7 @@ def span_sum(weights: Tensor, values: Tensor) -> Tensor:
     """weights [Hkv, G, T] times contiguous values [T, Hkv, D]: [Hkv, G, D]; nothing is fetched."""
     kv_heads, group, length = weights.shape
     width = values.shape[2]
-    if kv_heads * group <= _FEW:
+    if is_small(kv_heads * group):
         rows = values.view(length, kv_heads * width)
         products = torch.mm(weights.reshape(-1, length), rows).view(
             kv_heads, group, kv_heads, width

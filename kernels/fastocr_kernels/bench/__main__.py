@@ -57,19 +57,24 @@ def run(
         if time.monotonic() - start > given.seconds or case.pool_bytes > _free_bytes(device):
             skipped.append(case)
             continue
-        with torch.inference_mode():
-            contestants = Arena(case, make_data(case, device)).contestants()
-            own = rows_of(case, measure(contestants, device, given.rounds, case.pool), bandwidth)
+        own = run_case(case, device, given.rounds, bandwidth)
         print(f"\n{case}, keep {case.keep:g}, {case.focal} of {case.layers} layers focal")
         print(table(own), flush=True)
         rows += own
     return rows, skipped
 
 
+@torch.inference_mode()
+def run_case(case: Case, device: torch.device, rounds: int, bandwidth: float) -> list[Row]:
+    contestants = Arena(case, make_data(case, device)).contestants()
+    return rows_of(case, measure(contestants, device, rounds, case.pool), bandwidth)
+
+
 def _free_bytes(device: torch.device) -> int:
     """Memory the caches may take; on a CPU a figure that any machine has."""
     if device.type != "cuda":
         return 2 * 2**30
+    torch.cuda.empty_cache()  # what the case before has left
     return int(0.8 * torch.cuda.mem_get_info(device)[0])
 
 

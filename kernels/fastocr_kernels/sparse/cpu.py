@@ -16,9 +16,12 @@ from torch import Tensor
 from fastocr_kernels.cpu_products import (
     bag_rows,
     bag_sum,
+    is_small,
     matrix_sum,
     prefers_bag,
     weights_of,
+    whole_row_queries,
+    whole_row_weights,
 )
 from fastocr_kernels.layouts import AttendedSet, check_cache, require
 
@@ -35,23 +38,37 @@ def sparse_decode(
     fetch = attended.derived(
         ("cpu", capacity, kv_heads, group), lambda: _fetch(attended, capacity, kv_heads, group)
     )
-    queries = (query * scale).view(batch, kv_heads, group, width)
     flat_keys = keys.view(batch * capacity, kv_heads * width)
+    weights = _weights(query, flat_keys, fetch.rows, kv_heads, scale)
     if prefers_bag(group):
-        weights = [
-            weights_of(own, flat_keys.index_select(0, rows).view(-1, kv_heads, width)).view(-1)
-            for own, rows in zip(queries, fetch.rows, strict=True)
-        ]
-        joined = (torch.cat(weights) if batch > 1 else weights[0]).to(values.dtype)
+        joined = torch.cat([own.reshape(-1) for own in weights]) if batch > 1 else weights[0]
+        joined = joined.reshape(-1).to(values.dtype)
         sums = bag_sum(values.view(-1, width), fetch.bags, fetch.offsets, joined)
         return sums.view(batch, heads, width)
     flat_values = values.view(batch * capacity, kv_heads * width)
     out = torch.empty_like(query)
-    for own, rows, target in zip(queries, fetch.rows, out, strict=True):
-        weighted = weights_of(own, flat_keys.index_select(0, rows).view(-1, kv_heads, width))
+    for own, rows, target in zip(weights, fetch.rows, out, strict=True):
         chosen = flat_values.index_select(0, rows).view(-1, kv_heads, width)
-        target.copy_(matrix_sum(weighted.to(values.dtype), chosen).view(heads, width))
+        target.copy_(matrix_sum(own.to(values.dtype), chosen).view(heads, width))
     return out
+
+
+def _weights(
+    query: Tensor, flat_keys: Tensor, rows: list[Tensor], kv_heads: int, scale: float
+) -> list[Tensor]:
+    """Per row of the batch softmax weights, [Hkv, G, T_b] or [Hq, T_b]; flat_keys [N, Hkv * D]."""
+    batch, heads, width = query.shape
+    if is_small(heads):
+        whole = whole_row_queries(query, kv_heads, scale)
+        return [
+            whole_row_weights(own, flat_keys.index_select(0, places))
+            for own, places in zip(whole, rows, strict=True)
+        ]
+    queries = (query * scale).view(batch, kv_heads, -1, width)
+    return [
+        weights_of(own, flat_keys.index_select(0, places).view(-1, kv_heads, width))
+        for own, places in zip(queries, rows, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
