@@ -75,6 +75,7 @@ class PageStats:
     visual_tokens: int = 0
     prompt_tokens: int = 0
     generated_tokens: int = 0
+    decode_steps: int = 0
     keep_sparse_layers: float = 1.0
     keep_all_layers: float = 1.0
     kv_bytes_read: int = 0

@@ -12,11 +12,12 @@ import orjson
 
 from fastocr_cli.errors import UsageError
 
-NAMES = ("document", "page", "report")
+NAMES = ("document", "page", "report", "bench")
 
 
 def load_schema(name: str = "document") -> dict[str, Any]:
-    """The schema of a JSON document ("document"), a line of JSON Lines ("page") or "report"."""
+    """The schema of a JSON document ("document"), a line of JSON Lines ("page"), a run's "report"
+    or a "bench"."""
     if name not in NAMES:
         raise UsageError(f"no schema called '{name}'; there are {', '.join(NAMES)}")
     text = files("fastocr_cli.schemas").joinpath(f"{name}.schema.json").read_bytes()

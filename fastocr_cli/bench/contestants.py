@@ -1,0 +1,95 @@
+"""What takes part in a bench: anything that reads pages and says how long it took.
+
+Here the model at one setting of its attention; other programs are in `peers.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fastocr_cli.fixation import METHODS
+from fastocr_cli.fixation.settings import check_name, require
+from fastocr_cli.reading import Reader
+from fastocr_cli.results import PageImage, PageStats, PageStatus
+
+WARM_UP_TOKENS = 24
+"""Enough for the method's first dense steps, in which it finds its focal layers."""
+
+
+@dataclass(frozen=True)
+class PageRun:
+    """One page read once. whole_ms: from pixels to text, wall clock, its share in a batch."""
+
+    text: str
+    whole_ms: float
+    status: PageStatus = PageStatus.OK
+    stats: PageStats | None = None
+
+
+class Contestant(Protocol):
+    """method, keep: how its row of the table is called; keep is None for another program."""
+
+    method: str
+    keep: float | None
+
+    def warm_up(self, page: PageImage) -> None: ...
+
+    def read(self, pages: Sequence[PageImage]) -> list[PageRun]: ...
+
+
+class Setting:
+    """The loaded model under one method at one keep."""
+
+    def __init__(self, reader: Reader, max_tokens: int | None) -> None:
+        self.method = reader.method
+        self.keep: float | None = reader.keep
+        self._reader, self._max_tokens = reader, max_tokens
+
+    def warm_up(self, page: PageImage) -> None:
+        self._reader.read(page, WARM_UP_TOKENS)
+
+    def read(self, pages: Sequence[PageImage]) -> list[PageRun]:
+        began = time.perf_counter()
+        readings = self._reader.read(pages, self._max_tokens)
+        texts = [self._reader.to_markdown(reading.text) for reading in readings]
+        share_ms = (time.perf_counter() - began) * 1000 / len(pages)
+        return [
+            PageRun(text, share_ms, reading.status, reading.stats)
+            for text, reading in zip(texts, readings, strict=True)
+        ]
+
+
+def make_settings(
+    reader: Reader,
+    methods: Sequence[str],
+    keeps: Sequence[float],
+    *,
+    fixation: Mapping[str, Any] | None = None,
+    max_tokens: int | None = None,
+) -> list[Setting]:
+    """Dense first, then every method at every keep below 1 (where each method is dense too).
+
+    fixation: further settings of "fastocr". Raises UsageError for a method or keep there is not.
+    """
+    pairs = [("dense", 1.0)]
+    for method in methods:
+        check_name(method, METHODS, "method")
+        for keep in keeps:
+            require(0 <= keep <= 1, "keep", keep, "a share from 0 to 1")
+            if method != "dense" and keep < 1:
+                pairs.append((method, keep))
+    return [
+        Setting(
+            Reader(
+                reader.adapter,
+                method=method,
+                keep=keep,
+                fixation=fixation if method == "fastocr" else None,
+            ),
+            max_tokens,
+        )
+        for method, keep in dict.fromkeys(pairs)
+    ]

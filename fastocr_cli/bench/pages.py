@@ -1,0 +1,69 @@
+"""The documents a bench reads: the user's, or the few that ship beside this module.
+
+All pages are drawn before the first measurement. Knows nothing of models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+
+from fastocr_cli.bench.truth import Truth, find_truth
+from fastocr_cli.documents import Document
+from fastocr_cli.errors import InputError
+from fastocr_cli.options import Options
+from fastocr_cli.pages import parse_pages
+from fastocr_cli.pipeline import raster_settings
+from fastocr_cli.raster import PageFailure, open_document
+from fastocr_cli.raster import draw as draw_page
+from fastocr_cli.results import PageImage
+from fastocr_cli.sources import resolve
+
+
+@dataclass(frozen=True)
+class BenchDocument:
+    """One document with its pages drawn, and what they say where that is known."""
+
+    source: str
+    pages: tuple[PageImage, ...]
+    truth: Truth | None = None
+
+
+def load_documents(inputs: Sequence[str], options: Options) -> list[BenchDocument]:
+    """Every input drawn; without inputs the bundled pages. Raises the first error an input has."""
+    if inputs:
+        return _load(inputs, options)
+    with as_file(files("fastocr_cli.bench") / "samples") as folder:
+        bundled = _load([str(folder)], options)
+    return [
+        BenchDocument(one.source.replace("\\", "/").rpartition("/")[2], one.pages, one.truth)
+        for one in bundled
+    ]
+
+
+def _load(inputs: Sequence[str], options: Options) -> list[BenchDocument]:
+    found = resolve(inputs, recursive=options.recursive)
+    if found.failures:
+        raise found.failures[0].error
+    if not found.documents:
+        raise InputError(f"{', '.join(inputs)}: no PDF and no image in there")
+    return [_draw(document, options) for document in found.documents]
+
+
+def _draw(document: Document, options: Options) -> BenchDocument:
+    selection = parse_pages(options.pages) if options.pages else None
+    pages = []
+    with open_document(document, raster_settings(options)) as source:
+        count = source.page_count
+        every = range(1, count + 1)
+        numbers = list(selection.numbers(count, document.source)) if selection else list(every)
+        for number in numbers:
+            page = draw_page(source, number, document.source)
+            if isinstance(page, PageFailure):
+                raise page.error
+            pages.append(page)
+    truth = find_truth(
+        document, numbers, is_whole=numbers == list(every), password=options.password
+    )
+    return BenchDocument(document.source, tuple(pages), truth)

@@ -1,0 +1,190 @@
+"""The table of a bench and the sentences around it: all wording, no arithmetic beyond rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fastocr_cli.bench.figures import Quotient, Row
+from fastocr_cli.bench.outcome import Outcome
+
+NONE = "-"
+WIDTH = 118
+"""Columns that the whole table takes; on a narrower terminal it leaves some figures to --json."""
+GOOD, FAIR = 0.98, 0.90
+"""Shares of accuracy kept from which on a row is green or yellow."""
+
+LEGEND = (
+    ("keep", "share of the page's visual tokens that pruned layers attend to"),
+    ("attended", "what that comes to in pruned layers / in all layers / in bytes of K and V read"),
+    ("wrong, found", "character errors over characters of the truth; its words that were read"),
+    ("kept", "right characters relative to dense"),
+    ("as dense", "agreement with the text that dense attention gave"),
+    ("endless", "pages that looped or hit their token limit"),
+    (
+        "x dense",
+        "times faster than dense, all costs of choosing included: median of the rounds ± half "
+        "their spread; attention and decoding by the step, page from pixels to text",
+    ),
+)
+
+
+def render(outcome: Outcome, width: int) -> RenderableType:
+    """Everything the bench says on a terminal."""
+    return Group(
+        Text(_title(outcome), style="bold"),
+        Text(),
+        _table(outcome, width),
+        Text(),
+        _legend(),
+        Text(),
+        Text(_parts(outcome)),
+        Text(_verdict(outcome), style="bold"),
+    )
+
+
+def print_outcome(outcome: Outcome, console: Console) -> None:
+    console.print(render(outcome, console.width))
+
+
+def _title(outcome: Outcome) -> str:
+    pages = sum(len(one.pages) for one in outcome.documents)
+    return (
+        f"{outcome.model}: {count(pages, 'page')} of {count(len(outcome.documents), 'document')}"
+        f" on {outcome.device}, {outcome.dtype}, {count(outcome.threads, 'thread')}, "
+        f"batch {outcome.batch_size}, {count(outcome.rounds, 'round')}"
+    )
+
+
+@dataclass(frozen=True)
+class _Column:
+    heading: str
+    cell: Callable[[Row], str | Text]
+    is_essential: bool = True
+
+
+def _columns(has_truth: bool) -> list[_Column]:
+    accuracy = [
+        _Column("\nwrong", lambda row: _percent(row.cer)),
+        _Column("\nfound", lambda row: _percent(row.word_recall), is_essential=False),
+        _Column("accuracy\nkept", lambda row: _kept(row, row.accuracy_kept)),
+        _Column("as\ndense", lambda row: _percent(row.agreement), is_essential=False),
+    ]
+    agreement = [_Column("as\ndense", lambda row: _kept(row, row.agreement))]
+    return [
+        _Column("\nkeep", _keep),
+        _Column("\nattended", _attended, is_essential=False),
+        *(accuracy if has_truth else agreement),
+        _Column("end-\nless", lambda row: _percent(row.repetition_rate, 0)),
+        _Column("attention\nx dense", lambda row: _times(row.attention_speedup)),
+        _Column("decode\nx dense", lambda row: _times(row.decode_speedup)),
+        _Column("page\nx dense", lambda row: _times(row.page_speedup)),
+        _Column("tokens\n/s", lambda row: _number(row.tokens_per_second), is_essential=False),
+        _Column("s per\npage", lambda row: _number(row.times.whole_ms / 1000)),
+    ]
+
+
+def _table(outcome: Outcome, width: int) -> Table:
+    has_truth = any(row.cer is not None for row in outcome.rows)
+    columns = [one for one in _columns(has_truth) if one.is_essential or width >= WIDTH]
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("\nmethod", no_wrap=True)
+    for column in columns:
+        table.add_column(column.heading, justify="right", no_wrap=True)
+    for row in outcome.rows:
+        table.add_row(row.method, *(column.cell(row) for column in columns))
+    return table
+
+
+def _legend() -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for term, meaning in LEGEND:
+        grid.add_row(Text(term, style="dim bold"), Text(meaning, style="dim"))
+    return grid
+
+
+def _kept(row: Row, value: float | None) -> Text:
+    if value is None or row.keep is None or row.method == "dense":
+        return Text(_percent(value))
+    style = "green" if value >= GOOD else "yellow" if value >= FAIR else "bold red"
+    return Text(_percent(value), style=style)
+
+
+def _keep(row: Row) -> str:
+    return NONE if row.keep is None else f"{row.keep:g}"
+
+
+def _attended(row: Row) -> str:
+    shares = (row.keep_sparse_layers, row.keep_all_layers, row.kv_share)
+    if None in shares:
+        return NONE
+    return " / ".join(f"{100 * share:.0f}" for share in shares if share is not None) + " %"
+
+
+def _percent(value: float | None, digits: int = 1) -> str:
+    return NONE if value is None else f"{value:.{digits}%}"
+
+
+def _times(value: Quotient | None) -> str:
+    if value is None:
+        return NONE
+    half = (value.high - value.low) / 2
+    return f"{value.median:.2f} ±{half:.2f}" if half else f"{value.median:.2f}"
+
+
+def _number(value: float | None) -> str:
+    """Two or three figures."""
+    if value is None:
+        return NONE
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _parts(outcome: Outcome) -> str:
+    """Where a dense page's time goes, and the most memory taken."""
+    times = outcome.dense.times
+    parts = " + ".join(
+        f"{name} {ms / times.whole_ms:.0%}"
+        for name, ms in (
+            ("prepare", times.prepare_ms),
+            ("prefill", times.prefill_ms),
+            ("decode", times.decode_ms),
+            ("rest", times.rest_ms),
+        )
+    )
+    memory = outcome.peak_memory_bytes
+    peak = f"; peak memory {memory / 1e6:,.0f} MB" if memory else ""
+    attention = times.attention_ms / times.whole_ms
+    whole = _number(times.whole_ms / 1000)
+    return f"dense page {whole} s = {parts} (attention {attention:.0%} of it all){peak}"
+
+
+def _verdict(outcome: Outcome) -> str:
+    """The answer in a sentence, for the smallest keep of the first method."""
+    pruned = [row for row in outcome.rows if row.keep is not None and row.method != "dense"]
+    if not pruned:
+        return "Nothing was pruned; give --keep a share below 1."
+    row = min((one for one in pruned if one.method == pruned[0].method), key=lambda one: one.keep)
+    if row.kept is None:
+        return "Nothing was read, so nothing can be said."
+    unit = "accuracy" if row.accuracy_kept is not None else "text"
+    gains = [
+        f"{name} {value.median:.1f} times as fast"
+        for name, value in (
+            ("attention", row.attention_speedup),
+            ("decoding", row.decode_speedup),
+            ("the whole page", row.page_speedup),
+        )
+        if value
+    ]
+    return (
+        f"{row.method} at keep {row.keep:g} keeps {row.kept:.1%} of the dense {unit}: "
+        f"{', '.join(gains)}."
+    )

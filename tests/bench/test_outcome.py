@@ -1,0 +1,86 @@
+"""JSON, CSV, table and picture of a bench with made-up figures."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import jsonschema
+import orjson
+import pytest
+from rich.console import Console
+
+from fastocr_cli.bench.outcome import Outcome, as_csv, as_record
+from fastocr_cli.bench.picture import draw_outcome
+from fastocr_cli.bench.table import WIDTH, print_outcome
+from fastocr_cli.errors import OutputError
+from fastocr_cli.schemas import load_schema
+from tests.bench.made_up import outcome
+
+
+def printed(result: Outcome, width: int = WIDTH) -> str:
+    stream = io.StringIO()
+    print_outcome(result, Console(file=stream, width=width))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("truth", ["with", "without"])
+def test_json_follows_its_schema(truth: str) -> None:
+    result = outcome() if truth == "with" else outcome(truth=None)
+    record = orjson.loads(orjson.dumps(as_record(result)))
+    schema = load_schema("bench")
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(record, schema)
+    assert set(record["rows"][0]) == set(schema["$defs"]["row"]["properties"])
+
+
+def test_csv_has_the_same_rows() -> None:
+    result = outcome()
+    lines = list(csv.DictReader(io.StringIO(as_csv(result))))
+    assert len(lines) == len(result.rows)
+    for line, row in zip(lines, result.rows, strict=True):
+        assert line["method"] == row.method
+        assert float(line["times_whole_ms"]) == row.times.whole_ms
+        assert row.attention_speedup is not None
+        assert float(line["attention_speedup_median"]) == row.attention_speedup.median
+
+
+@pytest.mark.parametrize("width", [80, WIDTH])
+def test_the_table_fits_and_shows_good_and_bad(width: int) -> None:
+    text = printed(outcome({"fastocr": 0.3, "random": 30.0}), width)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    row = {tuple(line.split()[:2]): line for line in text.splitlines()}
+    assert "99.8%" in row["fastocr", "0.05"]
+    assert "75.7%" in row["random", "0.05"]
+    assert "fastocr at keep 0.02 keeps 99.4%" in " ".join(text.split())
+
+
+def test_parts_are_named() -> None:
+    text = printed(outcome())
+    assert "dense page 1.36 s = prepare 4% + prefill 22% + decode 74% + rest 1%" in text
+    assert "peak memory 512 MB" in text
+
+
+def test_dense_alone_says_so() -> None:
+    assert "Nothing was pruned" in printed(outcome({}))
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_picture_by_suffix(tmp_path: Path, suffix: str) -> None:
+    path = draw_outcome(outcome(), tmp_path / "new" / f"picture.{suffix}")
+    head = path.read_bytes()[:400]
+    assert (b"<svg" in head) if suffix == "svg" else head.startswith(b"\x89PNG")
+
+
+def test_picture_marks_the_target_and_draws_every_method(tmp_path: Path) -> None:
+    path = draw_outcome(outcome(), tmp_path / "picture.svg")
+    text = path.read_text()
+    for words in ("98% at keep 0.05", "fastocr", "oracle", "random", "Accuracy kept", "attention"):
+        assert f"<!-- {words}" in text, words
+
+
+def test_unknown_picture_format(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="svg"):
+        draw_outcome(outcome(), tmp_path / "picture.docx")
