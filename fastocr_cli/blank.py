@@ -7,6 +7,8 @@ noise, dust, an even tint, uneven light, the shadows and black bands that scanne
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageFilter
@@ -14,6 +16,10 @@ from PIL import Image, ImageFilter
 from fastocr_cli.results import PageImage
 
 WORK_DPI = 110
+MAX_WORK_PIXELS = 4_000_000
+MEDIAN_DPI = 165
+"""From here on strokes are three pixels wide, so that specks of one pixel can be told and go."""
+
 MARGIN_SHARE = 0.012
 """Outermost share of width and height in which nothing is looked at; no printer reaches it."""
 
@@ -49,10 +55,12 @@ def is_blank(page: PageImage) -> bool:
 def _small_grey(page: PageImage) -> tuple[Grey, float]:
     """Grey levels [height, width] at about WORK_DPI without the margin, and the true dpi."""
     image = Image.fromarray(page.pixels).convert("L")
-    coarse = max(1, int(page.dpi / (2 * WORK_DPI)))
-    fine = max(1, round(page.dpi / coarse / WORK_DPI))
+    spare = math.ceil(math.sqrt(image.width * image.height / MAX_WORK_PIXELS))
+    factor = max(round(page.dpi / WORK_DPI), spare, 1)
+    coarse = factor // 2 if factor > 3 else 1
+    fine = math.ceil(factor / coarse)
     image = image.reduce(coarse)
-    if fine > 1:  # strokes are three pixels wide here, specks of one pixel can go
+    if page.dpi / coarse >= MEDIAN_DPI:
         image = image.filter(ImageFilter.MedianFilter(3))
     grey = np.asarray(image.reduce(fine), np.float32)
     top, left = (round(side * MARGIN_SHARE) for side in grey.shape)

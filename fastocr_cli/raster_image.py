@@ -44,8 +44,9 @@ class ImagePages:
         self._source = document.source
         self._settings = settings
         self._format = _pillow_format(document)
-        # Our own cap deals with large images; Pillow still refuses gigantic ones with an error.
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        # Pillow warns of large images, which our own cap deals with, and of damage that it copes
+        # with; gigantic images and worse damage are still errors.
+        warnings.filterwarnings("ignore", module=r"PIL\b")
         self._file = document.open()
         try:
             with _reported_as(printable(self._source)), _quiet_libtiff(self._format):
