@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
-from fastocr_kernels.cpu_products import bag_rows, bag_sum, prefers_bag, weights_of
+from fastocr_kernels.cpu_products import prefers_bag, span_sum, weights_of
 from torch import Tensor
 
 from fastocr_cli.fixation.policy import DecoderShape, PolicyStats
@@ -64,25 +63,13 @@ def _attend_by_row(
 
 def _attend_row(query: Tensor, keys: Tensor, values: Tensor, scale: float) -> Tensor:
     """query: [Hkv, G, D]; keys, values: [T, Hkv, D], each contiguous. Returns [Hkv, G, D]."""
-    kv_heads, group, _ = query.shape
-    length = keys.shape[0]
-    if length < _LONG or not prefers_bag(group):
+    if keys.shape[0] < _LONG or not prefers_bag(query.shape[1]):
         # With a batch dimension: without one SDPA takes its slow path.
         attended = F.scaled_dot_product_attention(
             query[None], keys[None].transpose(1, 2), values[None].transpose(1, 2), scale=scale
         )
         return attended[0]
-    weights = weights_of(query * scale, keys).to(values.dtype)
-    rows, offsets = _all_rows(length, kv_heads, group)
-    flat = values.view(length * kv_heads, values.shape[2])
-    return bag_sum(flat, rows, offsets, weights.reshape(-1)).view(kv_heads, group, -1)
-
-
-@lru_cache(maxsize=32)  # the layers of a step share it, and a batch has a few dozen rows at most
-def _all_rows(length: int, kv_heads: int, group: int) -> tuple[Tensor, Tensor]:
-    """Every cached row as one bag per query head: rows [Hq * length] and offsets [Hq]."""
-    rows = bag_rows(torch.arange(length), kv_heads, group)
-    return rows.reshape(-1), torch.arange(kv_heads * group) * length
+    return span_sum(weights_of(query * scale, keys).to(values.dtype), values)
 
 
 def _attend_padded(
