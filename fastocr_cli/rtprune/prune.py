@@ -11,7 +11,7 @@ import torch
 
 from fastocr_cli.rtprune.selection import keep_highest
 from fastocr_cli.rtprune.settings import Merge, RTPruneSettings
-from fastocr_cli.rtprune.transport import flat_plan, transport_plan
+from fastocr_cli.rtprune.transport import flat_share, transport_plan
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ def prune_features(
     dropped, dropped_real = _indices(is_real & ~is_kept)
     if settings.merge is Merge.NONE or dropped.shape[1] == 0:
         return Pruned(kept, kept_real, features_kept)
+    sources = _take(features, dropped, dropped_real).float()
     if settings.merge is Merge.MEAN:
-        plan = flat_plan(kept_real, dropped_real)
+        sent = flat_share(sources, kept_real, dropped_real)
     else:
         rows, columns = _take(directions, kept, kept_real), _take(directions, dropped, dropped_real)
-        cosines = rows @ columns.mT
-        plan = transport_plan(cosines, kept_real, dropped_real, settings.plan_temperature)
-    sent = plan @ _take(features, dropped, dropped_real).float()
+        plan = transport_plan(rows @ columns.mT, kept_real, dropped_real, settings.plan_temperature)
+        sent = plan @ sources
     merged = features_kept.float() + settings.strength * sent
     return Pruned(kept, kept_real, merged.to(features.dtype))
 

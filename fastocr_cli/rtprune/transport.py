@@ -41,10 +41,13 @@ def transport_plan(
     return (row_scale[:, :, None] * kernel * column_scale[:, None, :])[:, :-1, :-1]
 
 
-def flat_plan(kept: torch.Tensor, dropped: torch.Tensor) -> torch.Tensor:
-    """The plan's limit at infinite temperature, 1 / (M + P) in every real entry. [B, M, P]."""
+def flat_share(sources: torch.Tensor, kept: torch.Tensor, dropped: torch.Tensor) -> torch.Tensor:
+    """What the plan sends at infinite temperature, where each real entry is 1 / (M + P).
+
+    sources: [B, P, D], zero in padding. Returns [B, M, D], alike in all kept rows.
+    """
     total = kept.sum(-1) + dropped.sum(-1)
-    return kept[:, :, None] * dropped[:, None, :] / total[:, None, None]
+    return kept[:, :, None] * (sources.sum(1) / total[:, None])[:, None]
 
 
 def rounds_needed(scores: torch.Tensor, temperature: float) -> int:

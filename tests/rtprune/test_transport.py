@@ -1,13 +1,12 @@
 """The transport plan against the log-domain form, its marginals, and the early stop's promise."""
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastocr_cli.rtprune import transport
-from fastocr_cli.rtprune.transport import ITERATIONS, flat_plan, rounds_needed, transport_plan
+from fastocr_cli.rtprune.transport import ITERATIONS, flat_share, rounds_needed, transport_plan
 from tests.rtprune import reference
 
 seeds = st.integers(0, 2**32 - 1)
@@ -92,11 +91,13 @@ def test_marginals_with_the_dustbin(seed, kept, dropped):
     np.testing.assert_allclose(full[:, -1].sum(), kept, atol=1e-9)
 
 
-def test_high_temperature_tends_to_the_flat_plan():
-    scores = random_scores(3, 12, 7)
-    flat = flat_plan(torch.ones(1, 12, dtype=torch.bool), torch.ones(1, 7, dtype=torch.bool))
-    np.testing.assert_allclose(whole_plan(scores, 100.0), flat[0], rtol=0.03)
-    assert flat[0, 0, 0].item() == pytest.approx(1 / 19)
+def test_high_temperature_tends_to_the_flat_share():
+    """One source of one at a time: what each kept row receives is its entry in the plan."""
+    plan = whole_plan(random_scores(3, 12, 7), 100.0)
+    kept, dropped = torch.ones(1, 12, dtype=torch.bool), torch.ones(1, 7, dtype=torch.bool)
+    flat = flat_share(torch.eye(7)[None], kept, dropped)[0]
+    torch.testing.assert_close(flat, torch.full((12, 7), 1 / 19))
+    torch.testing.assert_close(plan, flat, rtol=0.03, atol=0)
 
 
 def test_a_peaked_plan_sends_a_token_to_its_like():
