@@ -75,6 +75,7 @@ class FastOCRState(PruningState):
         self._settings = settings
         self._finder = finder
         self._step = -1
+        self._is_entered = False
         self._is_dense_step = False
         self._chooses = True
         self._fixation: Fixation | None = None
@@ -91,10 +92,14 @@ class FastOCRState(PruningState):
         super().begin_step(longest)
         self._end_probe_step()
         self._step += 1
-        refresh = self._settings.refresh
+        self._is_entered = False
+
+    def _enter_step(self) -> None:
+        """What one step's layers share; not in `begin_step`, so that it is timed as attention."""
+        self._is_entered = True
+        refresh, stride = self._settings.refresh, self._settings.focal_stride
         self._is_dense_step = refresh > 0 and self._step % refresh == 0
-        is_due = self._step % self._settings.focal_stride == 0
-        self._chooses = is_due or self._is_dense_step or self._fixation is None
+        self._chooses = self._step % stride == 0 or self._is_dense_step or self._fixation is None
         if not self._settings.reuse:
             self._fixation = None
         elif self._fixation is not None and self._fixation is not self._widened:
@@ -107,6 +112,8 @@ class FastOCRState(PruningState):
         return self.fixation(dilate(fixation.ordinals, self._table))
 
     def attend_layer(self, call: Call) -> Tensor:
+        if not self._is_entered:
+            self._enter_step()
         choice = self._finder.choice
         if choice is None or self._is_probing:
             return self._probe(call)

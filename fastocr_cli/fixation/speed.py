@@ -1,0 +1,191 @@
+"""Times decode steps on the CPU: attention and whole step, dense against pruned.
+
+    python -m fastocr_cli.fixation.speed --visual 4600 8000 --batch 1 8 --text 500
+
+The model is a random-weight stand-in with the embedded reader's decoder: what it writes means
+nothing, what it costs is the real thing, since the real engine, cache and policies run. All
+methods take turns step by step, so that a busy machine disturbs them alike. Choosing is inside
+the attention time. The first method is the one the others are compared with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from fastocr_cli.decoding import attention
+from fastocr_cli.decoding.engine import Batch
+from fastocr_cli.decoding.pages import Page
+from fastocr_cli.decoding.stopping import RepetitionLimits
+from fastocr_cli.fixation import AttentionPolicy, make_policy
+from fastocr_cli.fixation.policy import PolicyState
+from fastocr_cli.models.base import LoadRequest, ModelAdapter, PromptInputs, VisualLayout
+
+FOCAL = 2
+METHODS: dict[str, dict[str, Any]] = {
+    "dense": {"method": "dense"},
+    "focal dense": {"focal_layers": (FOCAL,)},
+    "focal sparse": {"focal_layers": (FOCAL,), "focal_output": "sparse"},
+    "stride 2": {"focal_layers": (FOCAL,), "focal_stride": 2},
+    "stride 4": {"focal_layers": (FOCAL,), "focal_stride": 4},
+}
+_COLUMNS = 62
+_ENDLESS = RepetitionLimits(min_span=1 << 60)
+
+
+class StandIn(ModelAdapter):
+    """The embedded reader's decoder with random weights, which never ends a page."""
+
+    def __init__(self) -> None:
+        from transformers import Qwen2ForCausalLM
+
+        from fastocr_cli.reader.configuration import decoder_config
+
+        attention.install()
+        config = decoder_config()
+        config._attn_implementation = attention.ATTENTION_NAME
+        torch.manual_seed(0)
+        self.model = Qwen2ForCausalLM(config).eval()
+        self.stop_token_ids = frozenset()
+        self.name, self.revision, self.prompt = "stand-in", None, ""
+
+    @classmethod
+    def load(cls, request: LoadRequest, config: Any) -> StandIn:
+        raise NotImplementedError
+
+    def prepare(self, image: Image.Image) -> PromptInputs:
+        raise NotImplementedError
+
+    def detokenize(self, token_ids: Sequence[int]) -> str:
+        return ""
+
+
+def stand_in_prompt(visual: int, text: int, steps: int) -> PromptInputs:
+    """A page of about `visual` patches in rows of 62, as on an A4 page, then text tokens."""
+    rows = visual // _COLUMNS
+    count = rows * _COLUMNS
+    layout = VisualLayout.raster(torch.arange(count), rows, _COLUMNS)
+    return PromptInputs(torch.randint(5, 90, (1, count + text)), {}, layout, steps)
+
+
+class TimedState:
+    """A policy state that adds up what its `attend` takes."""
+
+    def __init__(self, state: PolicyState, clock: Callable[[], float]) -> None:
+        self._state = state
+        self._clock = clock
+        self.seconds = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._state, name)
+
+    def attend(self, *arguments: Any) -> Tensor:
+        began = self._clock()
+        attended = self._state.attend(*arguments)
+        self.seconds += self._clock() - began
+        return attended
+
+
+@dataclass
+class Contestant:
+    """One method at work on its own batch, and the milliseconds of its steps so far."""
+
+    batch: Batch
+    state: TimedState
+    steps: list[float]
+    attention: list[float]
+
+    @classmethod
+    def start(
+        cls,
+        adapter: ModelAdapter,
+        policy: AttentionPolicy,
+        prompts: Sequence[PromptInputs],
+        clock: Callable[[], float],
+    ) -> Contestant:
+        batch = Batch(adapter, [Page(adapter, one, None, _ENDLESS) for one in prompts], policy)
+        state = TimedState(batch._session.policy, clock)
+        batch._session.policy = state
+        return cls(batch, state, [], [])
+
+    def step(self, clock: Callable[[], float]) -> None:
+        self.state.seconds = 0.0
+        began = clock()
+        self.batch.step()
+        self.steps.append((clock() - began) * 1000)
+        self.attention.append(self.state.seconds * 1000)
+
+
+@torch.inference_mode()
+def compare(
+    adapter: ModelAdapter,
+    visual: int,
+    batch: int,
+    text: int,
+    keep: float,
+    steps: int,
+    clock: Callable[[], float],
+) -> dict[str, Contestant]:
+    """All methods on the same prompts, step by step in turn; three steps each to warm up."""
+    prompts = [stand_in_prompt(visual, text, steps + 10) for _ in range(batch)]
+    contestants = {
+        name: Contestant.start(adapter, make_policy(keep=keep, **settings), prompts, clock)
+        for name, settings in METHODS.items()
+    }
+    for _ in range(3 + steps):
+        for one in contestants.values():
+            one.step(clock)
+    for one in contestants.values():
+        one.steps, one.attention = one.steps[3:], one.attention[3:]
+    return contestants
+
+
+def report(title: str, contestants: dict[str, Contestant], batch: int) -> str:
+    """A table of medians (and minima) in milliseconds, with ratios to the first method."""
+    first = next(iter(contestants.values()))
+    attention, step = median(first.attention), median(first.steps)
+    lines = [
+        title,
+        f"{'':14}{'attention ms':>18}{'ratio':>7}{'step ms':>18}{'ratio':>7}{'tok/s':>7}",
+    ]
+    for name, one in contestants.items():
+        own, whole = median(one.attention), median(one.steps)
+        lines.append(
+            f"{name:14}{own:9.2f} ({min(one.attention):6.2f}){attention / own:7.2f}"
+            f"{whole:9.2f} ({min(one.steps):6.2f}){step / whole:7.2f}{1000 * batch / whole:7.0f}"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--visual", type=int, nargs="+", default=[4600, 8000])
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 8])
+    parser.add_argument("--text", type=int, default=500, help="text tokens behind the page")
+    parser.add_argument("--keep", type=float, default=0.05)
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument(
+        "--cpu-clock", action="store_true", help="count this thread's CPU time: for a busy machine"
+    )
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    clock = time.thread_time if given.cpu_clock else time.perf_counter
+    adapter = StandIn()
+    for visual in given.visual:
+        for batch in given.batch:
+            found = compare(adapter, visual, batch, given.text, given.keep, given.steps, clock)
+            title = f"{visual} visual, {given.text} text tokens, batch {batch}, keep {given.keep}"
+            print(report(title, found, batch), flush=True)
+
+
+if __name__ == "__main__":
+    main()
