@@ -17,6 +17,7 @@ from fastocr_cli.commands.bench import bench
 from fastocr_cli.commands.calibrate import calibrate
 from fastocr_cli.commands.doctor import doctor
 from fastocr_cli.commands.schema import schema
+from fastocr_cli.commands.trace import trace
 from fastocr_cli.version import __version__
 
 _RTPRUNE_VALUE = re.compile(r"dynamic|off|[-+]?[\d.]+")
@@ -132,5 +133,6 @@ app.add_typer(models_commands.app, name="models")
 app.command()(doctor)
 app.command()(calibrate)
 app.command()(bench)
+app.command()(trace)
 app.add_typer(config_commands.app, name="config")
 app.command()(schema)

@@ -33,7 +33,7 @@ OUTPUT, READING, PAGES, RUN, SCREEN = "Output", "Reading", "Pages", "Running", "
 Inputs = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Files, folders, globs, or - for standard input.", metavar="INPUTS...",
+        help="Files, folders, globs, or - for standard input.", metavar="INPUTS",
         show_default=False,
     ),
 ]

@@ -183,7 +183,12 @@ def write_report(path: Path, report: RunReport) -> None:
 def next_steps(report: RunReport, journal: Journal | None) -> Iterator[str]:
     """What a person may want to do now, if not all went well."""
     if report.is_interrupted and journal is not None:
-        yield f"{report.pages:,} page(s) are on record; run the same command again to go on"
+        yield (
+            f"interrupted: {report.pages:,} page(s) are on record; "
+            "run the same command again to go on"
+        )
+    elif report.is_interrupted:
+        yield "interrupted: with -o FILE the same command could go on later"
     elif report.partial_pages:
         yield f"{report.partial_pages:,} page(s) incomplete: read them again with --retry-failed"
 
