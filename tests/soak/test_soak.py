@@ -18,7 +18,6 @@ from tests.soak.make_soak import BROKEN, INPUTS, Entry, make_soak
 from tests.soak.sheets import Sheet
 
 pytestmark = pytest.mark.slow
-SLOWEST_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -43,18 +42,25 @@ def test_every_input_is_found_once(soak: tuple[list[Entry], Inputs]) -> None:
 def test_every_input_ends_as_it_should(soak: tuple[list[Entry], Inputs]) -> None:
     entries, inputs = soak
     expected = {Path(entry.path).name: entry for entry in entries}
-    wrong, peaks = [], []
+    wrong, memory, begin = [], [], time.monotonic()
     for item in inputs.items:
         entry = expected[Path(item.source).name]
-        begin = time.monotonic()
         if (outcome := end_of(item, entry)) != (entry.pages, entry.exit_code):
             wrong.append((entry, outcome))
-        assert time.monotonic() - begin < SLOWEST_S, entry
-        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+        memory.append(resident_mib())
     assert not wrong
-    print(f"peak memory, MiB: {peaks[0]} at first, {peaks[-1]} at last")
-    # A giant page of 40 megapixels takes 120 MB, and its shares of grey a few more.
-    assert peaks[-1] - peaks[0] < 1200
+    seconds = time.monotonic() - begin
+    print(f"{len(memory)} inputs in {seconds:.0f} s; MiB: {memory[50]} early, {memory[-1]} at last")
+    assert memory[-1] - memory[50] < 100
+
+
+def resident_mib() -> int:
+    """Memory in use now; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * resource.getpagesize() // 2**20
 
 
 def end_of(item: Document | BadInput, entry: Entry) -> tuple[tuple[str, ...], int]:
