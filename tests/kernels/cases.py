@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import torch
-from fastocr_kernels import AttendedSet, VisualSet
 from torch import Tensor
+
+from fastocr_kernels import AttendedSet, VisualSet
 
 COMPILED = torch.cuda.is_available()
 DEVICE = "cuda" if COMPILED else "cpu"

@@ -6,6 +6,7 @@ import json
 
 import pytest
 import torch
+
 from fastocr_kernels.bench.cases import Case, make_data
 from fastocr_kernels.bench.contestants import Arena, Contestant
 from fastocr_kernels.bench.report import document, machine, rows_of, table

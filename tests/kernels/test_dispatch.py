@@ -6,6 +6,7 @@ import logging
 
 import pytest
 import torch
+
 from fastocr_kernels import dispatch, explain, implementation_for, use_implementation
 
 CPU = torch.device("cpu")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from fastocr_kernels import top_positions
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastocr_kernels import top_positions
 from tests.kernels.cases import random_visual
 
 

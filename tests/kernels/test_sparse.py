@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from fastocr_kernels import AttendedSet, sparse_decode, use_implementation
-from fastocr_kernels.launch import INTERPRETER_BLOCK as BLOCK
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fastocr_kernels import AttendedSet, sparse_decode, use_implementation
+from fastocr_kernels.launch import INTERPRETER_BLOCK as BLOCK
 from tests.kernels.cases import (
     COMPILED,
     DEVICE,

@@ -188,15 +188,22 @@ def test_guessed_kinds_are_not_learned(faces: Faces) -> None:
         assert torch.isclose(one, other) == (not known)
 
 
-def test_jitter_moves_places_alone() -> None:
+def test_misreading_exchanges_characters_and_shifts_places() -> None:
     torch.manual_seed(0)
-    tokens = torch.arange(v.VOCABULARY_SIZE).repeat(50, 1)
-    moved = losses.jittered(tokens)
-    assert torch.equal(moved[:, : v.FIRST_COLUMN], tokens[:, : v.FIRST_COLUMN])
-    assert (moved - tokens).abs().max() == 1
-    share = (moved != tokens)[:, v.FIRST_COLUMN :].float().mean()
-    assert 0.2 < share < 0.3
-    assert all(v.column_of(t) is not None for t in moved[0, v.FIRST_COLUMN : v.FIRST_ROW].tolist())
+    tokens = torch.arange(v.VOCABULARY_SIZE).repeat(200, 1)
+    misread = losses.as_misread(tokens)
+    is_character = losses.is_character(tokens)
+    special = tokens < v.FIRST_CHARACTER
+    assert torch.equal(misread[special], tokens[special])
+    assert losses.is_character(misread[is_character]).all()
+    exchanged = (misread != tokens)[is_character].float().mean()
+    assert 0.02 < exchanged < losses.MISREAD_SHARE  # only characters stand in for characters
+    shift = (misread - tokens)[:, v.FIRST_COLUMN :]
+    assert shift.abs().max() == 1
+    assert shift.abs().float().mean() == pytest.approx(losses.MISPLACED_SHARE, abs=0.02)
+    assert all(
+        v.column_of(t) is not None for t in misread[0, v.FIRST_COLUMN : v.FIRST_ROW].tolist()
+    )
 
 
 def test_plan_schedule(tmp_path: Path) -> None:

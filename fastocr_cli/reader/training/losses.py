@@ -90,7 +90,7 @@ def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]
     """Reading, gaze and next-token losses of one batch; `total` is what is minimised."""
     features, visual = model.visual_tokens(batch.pixels, batch.origins)
     start = torch.full_like(batch.tokens[:, :1], v.BOS)
-    written = jittered(torch.cat([start, batch.tokens[:, :-1]], dim=1))
+    written = as_misread(torch.cat([start, batch.tokens[:, :-1]], dim=1))
     embedded = model.decoder.embed_tokens(written).to(visual.dtype)
     gaze = GazeRecorder(model.config.gaze_layers, model.config.gaze_heads, visual.shape[1])
     hidden = model.decoder(
@@ -116,14 +116,34 @@ def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]
     return losses
 
 
-def jittered(tokens: Tensor) -> Tensor:
-    """Tokens as the reader may have written them: a quarter of the places are off by one, so that
-    a place misjudged by a cell does not throw the reading off."""
-    shift = torch.randint_like(tokens, -1, 2) * (torch.rand_like(tokens, dtype=torch.float) < 0.375)
+MISREAD_SHARE = 0.08
+MISPLACED_SHARE = 0.25
+
+
+def as_misread(tokens: Tensor) -> Tensor:
+    """Tokens [B, T] as a fallible reader would have written them.
+
+    Some characters are exchanged for others of the same batch and some places are off by one. A
+    decoder that has only ever continued true text finds its place by the words it has written, and
+    is thrown to another line by its first mistake; with this it learns to go by the places.
+    """
+    others = tokens.flatten()[torch.randint_like(tokens, tokens.numel())]
+    is_exchanged = is_character(tokens) & is_character(others) & _at_random(tokens, MISREAD_SHARE)
+    misread = torch.where(is_exchanged, others, tokens)
+    step = torch.randint_like(tokens, 2) * 2 - 1
+    shift = step * _at_random(tokens, MISPLACED_SHARE)
     for first, last in ((v.FIRST_COLUMN, v.FIRST_ROW - 1), (v.FIRST_ROW, v.VOCABULARY_SIZE - 1)):
         is_place = (tokens >= first) & (tokens <= last)
-        tokens = torch.where(is_place, (tokens + shift).clamp(first, last), tokens)
-    return tokens
+        misread = torch.where(is_place, (tokens + shift).clamp(first, last), misread)
+    return misread
+
+
+def is_character(tokens: Tensor) -> Tensor:
+    return (tokens >= v.FIRST_CHARACTER) & (tokens < v.FIRST_COLUMN)
+
+
+def _at_random(like: Tensor, share: float) -> Tensor:
+    return torch.rand_like(like, dtype=torch.float) < share
 
 
 def gaze_loss(logits: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:
@@ -145,11 +165,10 @@ def token_loss(logits: Tensor, batch: Batch) -> dict[str, Tensor]:
     is_guessed = is_kind & ~batch.is_kind_known[:, None]
     loss = torch.where(is_guessed, -log_probs[..., _KINDS].logsumexp(-1), loss)
     real = target != v.PAD
-    is_character = (target >= v.FIRST_CHARACTER) & (target < v.FIRST_COLUMN)
     right = log_probs.argmax(-1) == target
     return {
         "tokens": loss[real].mean(),
         "token_accuracy": right[real].float().mean().detach(),
-        "character_accuracy": right[is_character].float().mean().detach(),
+        "character_accuracy": right[is_character(target)].float().mean().detach(),
         "place_accuracy": right[target >= v.FIRST_COLUMN].float().mean().detach(),
     }
