@@ -63,7 +63,7 @@ def test_forgotten_command_is_told(fastocr):
     result = fastocr("a.pdf")
     assert result.code == ExitCode.USAGE
     assert "fastocr parse a.pdf" in result.err
-    assert "Did you mean 'parse'?" in fastocr("prase").err
+    assert "Did you mean 'parse'" in fastocr("prase").err
 
 
 @pytest.mark.parametrize("name", ["document", "page", "report"])
