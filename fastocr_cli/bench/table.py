@@ -166,12 +166,16 @@ def _parts(outcome: Outcome) -> str:
     return f"dense page {whole} s = {parts} (attention {attention:.0%} of it all){peak}"
 
 
+def _keep_of(row: Row) -> float:
+    return 1.0 if row.keep is None else row.keep
+
+
 def _verdict(outcome: Outcome) -> str:
     """The answer in a sentence, for the smallest keep of the first method."""
     pruned = [row for row in outcome.rows if row.keep is not None and row.method != "dense"]
     if not pruned:
         return "Nothing was pruned; give --keep a share below 1."
-    row = min((one for one in pruned if one.method == pruned[0].method), key=lambda one: one.keep)
+    row = min((one for one in pruned if one.method == pruned[0].method), key=_keep_of)
     if row.kept is None:
         return "Nothing was read, so nothing can be said."
     unit = "accuracy" if row.accuracy_kept is not None else "text"

@@ -1,0 +1,1 @@
+"""Where the decoder looked while it read one page: recorded, packed, replayed, drawn."""
