@@ -30,6 +30,7 @@ def parse(
     inputs: PathLike | Iterable[PathLike],
     *,
     model: str = "embedded",
+    mode: str | None = None,
     device: str = "auto",
     dtype: str = "auto",
     keep: float = 1.0,
@@ -60,7 +61,7 @@ def parse(
     EncryptedError or MissingModelError.
     """
     options = Options(
-        model=model, device=device, dtype=dtype, keep=keep, method=method,
+        model=model, mode=mode, device=device, dtype=dtype, keep=keep, method=method,
         fixation=dict(fixation or {}), rtprune=rtprune, max_tokens=max_tokens,
         max_retries=max_retries, batch_size=batch_size,
         offline=offline, trust_remote_code=trust_remote_code,
@@ -103,6 +104,7 @@ def load_reader(options: Options) -> Reader:
         offline=options.offline,
         trust_remote_code=options.trust_remote_code,
         revision=revision,
+        mode=options.mode,
     )
 
 

@@ -63,6 +63,7 @@ def parse(
     overwrite: flags.Overwrite = None,
     report: flags.Report = None,
     model: flags.Model = None,
+    mode: flags.Mode = None,
     keep: flags.Keep = None,
     method: flags.Method = None,
     fixation: flags.Fixation = None,

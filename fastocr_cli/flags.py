@@ -125,6 +125,12 @@ Offline = Annotated[
     _flag("--offline/--online", panel=READING, default="online",
           help="Never use the network; HF_HUB_OFFLINE=1 does the same."),
 ]
+Mode = Annotated[
+    str | None,
+    _flag("--mode", metavar="NAME", panel=READING, default="by the page",
+          help="How pages are shown, where a model has several ways (DeepSeek-OCR: tiny, small, "
+               "base, large, gundam)."),
+]
 TrustRemoteCode = Annotated[
     bool | None,
     _flag("--trust-remote-code", panel=READING, default="no",

@@ -38,7 +38,7 @@ from fastocr_cli.results import PageImage, PageResult, PageStatus
 from fastocr_cli.sources import BadInput
 
 SETTINGS_THAT_MATTER = (
-    "dtype", "keep", "method", "fixation", "rtprune", "rtprune_option", "max_tokens",
+    "mode", "dtype", "keep", "method", "fixation", "rtprune", "rtprune_option", "max_tokens",
     "max_retries", "dpi", "max_pixels",
 )  # fmt: skip
 """What changes a page's text; the rest (device, batch size, formats) does not make it unread."""

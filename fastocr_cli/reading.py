@@ -71,6 +71,7 @@ class Reader:
         offline: bool = False,
         trust_remote_code: bool = False,
         revision: str | None = None,
+        mode: str | None = None,
     ) -> Self:
         """Load "embedded", a local folder or a hub id; see `load_adapter` for the errors."""
         adapter = load_adapter(
@@ -80,6 +81,7 @@ class Reader:
             offline=offline,
             trust_remote_code=trust_remote_code,
             revision=revision,
+            mode=mode,
         )
         return cls(adapter, keep=keep, method=method, fixation=fixation, rtprune=rtprune)
 
