@@ -110,8 +110,19 @@ def _border(grey: Grey) -> Mask:
     for axis in (0, 1):
         border |= np.logical_and.accumulate(dark, axis)
         border |= np.flip(np.logical_and.accumulate(np.flip(dark, axis), axis), axis)
-    # Its rim is half grey; three pixels more cover it.
-    return np.asarray(Image.fromarray(border).convert("L").filter(ImageFilter.MaxFilter(7))) > 0
+    return _grown(border, 3)  # its rim is half grey
+
+
+def _grown(mask: Mask, by: int) -> Mask:
+    """The mask and everything within `by` steps of it."""
+    for _ in range(by):
+        wider = mask.copy()
+        wider[1:] |= mask[:-1]
+        wider[:-1] |= mask[1:]
+        wider[:, 1:] |= mask[:, :-1]
+        wider[:, :-1] |= mask[:, 1:]
+        mask = wider
+    return mask
 
 
 def _without_specks(marks: Mask) -> Mask:
