@@ -134,7 +134,7 @@ def _frame(axis: Any, keeps: Sequence[float]) -> None:
     marks = sorted({*keeps, TARGET_KEEP, 1.0})
     axis.set_xticks(marks, [f"{mark:g}" for mark in marks])
     axis.set_xticks([], minor=True)
-    axis.set_xlim(1.15, min(marks) / 1.25)  # less and less is kept, so from right to left
+    axis.set_xlim(1.15, min(marks) / 1.5)  # less and less is kept, so from right to left
     axis.set_xlabel("keep: share of the visual tokens attended in pruned layers", fontsize=9)
     axis.grid(color="#e4e4e4", linewidth=0.8)
     axis.set_axisbelow(True)

@@ -18,6 +18,9 @@ WIDTH = 118
 GOOD, FAIR = 0.98, 0.90
 """Shares of accuracy kept from which on a row is green or yellow."""
 
+STEADY = 0.10
+"""Half spread over median up to which quotients of times are worth quoting."""
+
 LEGEND = (
     ("keep", "share of the page's visual tokens that pruned layers attend to"),
     ("attended", "what that comes to in pruned layers / in all layers / in bytes of K and V read"),
@@ -44,6 +47,7 @@ def render(outcome: Outcome, width: int) -> RenderableType:
         Text(),
         Text(_parts(outcome)),
         Text(_verdict(outcome), style="bold"),
+        *(Text(words, style="yellow") for words in _doubts(outcome)),
     )
 
 
@@ -164,6 +168,20 @@ def _parts(outcome: Outcome) -> str:
     attention = times.attention_ms / times.whole_ms
     whole = _number(times.whole_ms / 1000)
     return f"dense page {whole} s = {parts} (attention {attention:.0%} of it all){peak}"
+
+
+def _doubts(outcome: Outcome) -> list[str]:
+    """What a reader should know before believing the times."""
+    if outcome.rounds == 1:
+        return ["Read once only, so the spread of the times is unknown; --repeat 5 tells it."]
+    quotients = [row.page_speedup for row in outcome.rows if row.page_speedup]
+    widest = max((one.high - one.low) / 2 / one.median for one in quotients)
+    if widest <= STEADY:
+        return []
+    return [
+        f"The times spread by up to ±{widest:.0%}: the machine was busy. Accuracy stands, but "
+        "measure speed on a quiet one."
+    ]
 
 
 def _keep_of(row: Row) -> float:

@@ -5,6 +5,7 @@ Knows the browser's protocol and no page of ours.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -116,15 +117,17 @@ def browsing(profile: Path) -> Iterator[Tab]:
     """A tab of a browser that ends with the block. profile: an empty folder for it."""
     browser_reads, we_write = os.pipe()
     we_read, browser_writes = os.pipe()
-    # The protocol's pipe is descriptors 3 and 4 of the browser; a shell puts them there.
-    command = f'exec "$0" "$@" 3<&{browser_reads} 4>&{browser_writes}'
+    # The protocol's pipe is descriptors 3 and 4 of the browser; a shell puts them there, from
+    # numbers that cannot be among the two.
+    ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 20) for end in (browser_reads, browser_writes)]
+    command = f'exec "$0" "$@" 3<&{ends[0]} 4>&{ends[1]}'
     process = subprocess.Popen(
-        ["/bin/sh", "-c", command, str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}"],
-        pass_fds=(browser_reads, browser_writes),
+        ["bash", "-c", command, str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}"],
+        pass_fds=ends,
         stderr=subprocess.DEVNULL,
     )
-    os.close(browser_reads)
-    os.close(browser_writes)
+    for end in (browser_reads, browser_writes, *ends):
+        os.close(end)
     try:
         yield Tab(we_write, we_read)
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -11,6 +12,7 @@ import orjson
 import pytest
 from rich.console import Console
 
+from fastocr_cli.bench.figures import Quotient
 from fastocr_cli.bench.outcome import Outcome, as_csv, as_record
 from fastocr_cli.bench.picture import draw_outcome
 from fastocr_cli.bench.table import WIDTH, print_outcome
@@ -84,3 +86,12 @@ def test_picture_marks_the_target_and_draws_every_method(tmp_path: Path) -> None
 def test_unknown_picture_format(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="svg"):
         draw_outcome(outcome(), tmp_path / "picture.docx")
+
+
+def test_unsteady_times_are_pointed_out() -> None:
+    steady = outcome()
+    assert "busy" not in printed(steady)
+    assert "Read once only" in printed(replace(steady, rounds=1))
+    row = replace(steady.rows[1], page_speedup=Quotient(1.0, 0.5, 1.5))
+    unsteady = replace(steady, rows=(steady.dense, row))
+    assert "±50%: the machine was busy" in printed(unsteady)

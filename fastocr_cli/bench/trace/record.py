@@ -56,7 +56,7 @@ class StepWatch:
     ) -> PolicyState:
         state: Any = self.policy.start(layouts, shape, device)
         state.ledger = _LedgerWatch(state.ledger, layouts[0], self._shares)
-        return state  # type: ignore[no-any-return]
+        return state
 
     def kept(self) -> list[float]:
         """By decode step, the mean over layers."""

@@ -165,8 +165,9 @@
     pen.globalAlpha = 0.4;
     for (let column = 0; column < columns; column++) {
       const tall = (level(kept, column) || 0) * height;
-      const left = (column * width) / columns;
-      pen.fillRect(left, height - tall, width / columns + 0.5, tall);
+      const left = Math.floor((column * width) / columns);
+      const right = Math.floor(((column + 1) * width) / columns);
+      pen.fillRect(left, height - tall, right - left, tall);
     }
     pen.globalAlpha = 1;
     pen.strokeStyle = style.getPropertyValue("--mass");
