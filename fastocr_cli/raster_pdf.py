@@ -69,14 +69,14 @@ class PdfPages:
             raise EncryptedError(f"{name}: the password does not open it; check --password")
 
     def _count_pages(self) -> int:
-        with _reported_as(printable(self._source), "its list of pages cannot be read; copy it again"):
+        name = printable(self._source)
+        with _reported_as(name, "its list of pages cannot be read; copy it again"):
             count = int(self._pdf.page_count)
             if self._pdf.is_repaired and not any(map(self._has_page, range(count))):
                 count = 0
         if count < 1:
             raise InputError(
-                f"{printable(self._source)}: there is not one page in it; it may be cut short, "
-                "copy it again"
+                f"{name}: there is not one page in it; it may be cut short, copy it again"
             )
         return count
 
