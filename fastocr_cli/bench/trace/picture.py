@@ -16,11 +16,13 @@ from fastocr_cli.bench.trace.html import facts
 from fastocr_cli.bench.trace.trace import Trace
 
 WIDTH_IN = 8.0
+PAGE_SHARE = 0.83
+"""Of the width, what axis labels and the colour bar leave to the page."""
 
 
 def draw_trace(trace: Trace, image: Image.Image, path: Path) -> Path:
     """In the format of the suffix. Raises MissingModelError without matplotlib."""
-    page_height = WIDTH_IN * image.height / image.width
+    page_height = PAGE_SHARE * WIDTH_IN * image.height / image.width
     figure = new_figure(WIDTH_IN, page_height + 1.9)
     page, strip = figure.subplots(2, 1, height_ratios=(page_height, 1.3))
     _draw_gaze(figure, page, trace, image)
