@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import torch
-from fastocr_kernels import HeadReduction
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from fastocr_cli.fixation.finder import FocalFinder
 from fastocr_cli.fixation.focal import FocalChoice
 from fastocr_cli.fixation.policy import DecoderShape, PolicyStats
+from fastocr_cli.fixation.rest import PageMean, sparse_with_rest
 from fastocr_cli.fixation.selection import (
     PADDING,
     budget,
@@ -32,6 +32,7 @@ from fastocr_cli.fixation.selection import (
 from fastocr_cli.fixation.settings import FixationSettings
 from fastocr_cli.fixation.state import Call, Fixation, PruningState
 from fastocr_cli.models.base import VisualLayout
+from fastocr_kernels import HeadReduction
 
 _PROBE_KEEP = 0.05
 """Where nothing is pruned and only the gaze is asked for, focal layers are found for this share."""
@@ -83,6 +84,7 @@ class FastOCRState(PruningState):
         self._table: Tensor | None = None
         if settings.dilation:
             self._table = _neighbour_table(layouts, settings.dilation).to(device)
+        self._means: dict[int, PageMean] = {}
         self._has_observed = False
         self._is_probing = finder.choice is None and self.needs_attention
         if self._is_probing:
@@ -124,6 +126,23 @@ class FastOCRState(PruningState):
             return self.dense(call)
         return self.sparse(call, self._fixation)
 
+    def sparse(self, call: Call, fixation: Fixation) -> Tensor:
+        if self._settings.rest == "drop" or not self.prunes:
+            return super().sparse(call, fixation)
+        self.ledger.sparse(fixation.counts)
+        if call.layer not in self._means:
+            patches = self.tokens.patches
+            self._means[call.layer] = PageMean.of(call.keys, call.values, patches)
+        return sparse_with_rest(
+            call.query,
+            call.keys,
+            call.values,
+            self.attended_set(fixation, call.lengths),
+            call.scale,
+            self._means[call.layer],
+            self.tokens.counts - fixation.counts,
+        )
+
     def _focal(self, call: Call, choice: FocalChoice) -> Tensor:
         """A focal layer: scores every patch, chooses the fixation, attends."""
         heads = choice.heads[choice.layers.index(call.layer)] if choice.heads else None
@@ -155,6 +174,7 @@ class FastOCRState(PruningState):
             self._end_probe_step()
             self._start_probe()
         self._table = self._table[rows] if self._table is not None else None
+        self._means = {layer: mean.rows(rows) for layer, mean in self._means.items()}
         is_widened = self._fixation is self._widened
         self._fixation = self._fixation.rows(rows) if self._fixation is not None else None
         self._widened = self._fixation if is_widened else None

@@ -47,11 +47,12 @@ class Masses:
     by_head: Tensor
 
     def recovered(self, focal: Sequence[int], *, reuse: bool) -> float:
-        """Share of all visual mass that is attended when `focal` are the focal layers.
+        """Share of all visual mass that lies on the fixations when `focal` are the focal layers.
 
-        A focal layer attends to everything. A later layer is covered by the nearest focal layer
-        before it. A layer before the first one is covered by the previous step's last fixation if
-        that is reused; if not it must be dense, which saves nothing, and counts for nothing.
+        A focal layer counts with its own top k: that it attends to the rest too is no merit of
+        its choice, and would favour layers that look everywhere. A later layer is covered by the
+        nearest focal layer before it, a layer before the first one by the previous step's last
+        fixation if that is reused; if not it must be dense, saves nothing and counts for nothing.
         """
         mass = 0.0
         for layer in range(len(self.total)):
@@ -59,9 +60,7 @@ class Masses:
         return mass / max(float(self.total.sum()), 1e-12)
 
     def _attended(self, layer: int, focal: Sequence[int], reuse: bool) -> float:
-        if layer in focal:
-            return float(self.total[layer])
-        before = [one for one in focal if one < layer]
+        before = [one for one in focal if one <= layer]
         if before:
             return float(self.within[before[-1], layer])
         return float(self.across[focal[-1], layer]) if reuse else 0.0

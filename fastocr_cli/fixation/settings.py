@@ -15,6 +15,7 @@ from fastocr_cli.errors import UsageError
 
 HeadMode = Literal["mean", "max", "chosen"]
 FocalOutput = Literal["dense", "sparse"]
+Rest = Literal["drop", "mean"]
 T = TypeVar("T")
 
 
@@ -32,6 +33,7 @@ class FixationSettings:
     focal_output: whether a focal layer attends to everything (dense), or only scores everything
         with its queries and then attends to what it chose (sparse; reads no dropped value).
     focal_stride: focal layers choose in every so many steps; in between they too reuse.
+    rest: patches left out are dropped (drop), or answered for by one token, the page's mean (mean).
     reuse: layers before the first focal one use the previous step's fixation; else they are dense.
     dilation: cells of the page grid by which a reused fixation is widened on every side.
     refresh: every so many steps a step is dense; 0 is never.
@@ -49,6 +51,7 @@ class FixationSettings:
     heads: HeadMode = "mean"
     focal_output: FocalOutput = "dense"
     focal_stride: int = 1
+    rest: Rest = "drop"
     reuse: bool = True
     dilation: int = 0
     refresh: int = 0
@@ -60,13 +63,9 @@ class FixationSettings:
         require(0 <= self.keep <= 1, "keep", self.keep, "a share from 0 to 1")
         require(0 < self.focal_fraction <= 1, "focal_fraction", self.focal_fraction, "in (0, 1]")
         require(0 <= self.min_mass <= 1, "min_mass", self.min_mass, "a share from 0 to 1")
-        require(self.heads in get_args(HeadMode), "heads", self.heads, "mean, max or chosen")
-        require(
-            self.focal_output in get_args(FocalOutput),
-            "focal_output",
-            self.focal_output,
-            "dense or sparse",
-        )
+        for name, choices in (("heads", HeadMode), ("focal_output", FocalOutput), ("rest", Rest)):
+            words = get_args(choices)
+            require(getattr(self, name) in words, name, getattr(self, name), " or ".join(words))
         for name in ("minimum", "dilation", "refresh", "trace"):
             require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")
         for name in ("probe_steps", "focal_stride"):

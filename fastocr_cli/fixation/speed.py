@@ -34,6 +34,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "dense": {"method": "dense"},
     "focal dense": {"focal_layers": (FOCAL,)},
     "focal sparse": {"focal_layers": (FOCAL,), "focal_output": "sparse"},
+    "rest mean": {"focal_layers": (FOCAL,), "rest": "mean"},
     "stride 2": {"focal_layers": (FOCAL,), "focal_stride": 2},
     "stride 4": {"focal_layers": (FOCAL,), "focal_stride": 4},
 }

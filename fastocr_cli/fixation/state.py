@@ -14,14 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from fastocr_kernels import (
-    AttendedSet,
-    HeadReduction,
-    VisualSet,
-    focal_decode,
-    gaze_scores,
-    sparse_decode,
-)
 from torch import Tensor
 
 from fastocr_cli.fixation.dense import dense_attention
@@ -30,6 +22,14 @@ from fastocr_cli.fixation.policy import DecoderShape, PolicyStats
 from fastocr_cli.fixation.selection import PADDING, best_patches, budget, sort_padded
 from fastocr_cli.fixation.tokens import PageTokens
 from fastocr_cli.models.base import VisualLayout
+from fastocr_kernels import (
+    AttendedSet,
+    HeadReduction,
+    VisualSet,
+    focal_decode,
+    gaze_scores,
+    sparse_decode,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class PruningState(ABC):
         if not self.prunes:
             return self.dense(call)
         self.ledger.sparse(fixation.counts)
-        attended = self._attended_set(fixation, call.lengths)
+        attended = self.attended_set(fixation, call.lengths)
         return sparse_decode(call.query, call.keys, call.values, attended, call.scale)
 
     def sparse_scored(self, call: Call, fixation: Fixation) -> tuple[Tensor, Tensor]:
@@ -201,7 +201,7 @@ class PruningState(ABC):
             call.scale,
         )
 
-    def _attended_set(self, fixation: Fixation, lengths: Tensor) -> AttendedSet:
+    def attended_set(self, fixation: Fixation, lengths: Tensor) -> AttendedSet:
         """The same object for all layers that attend alike, as it carries what is derived of it."""
         known = self._last_set
         if known is None or known[0] is not fixation or known[1].lengths is not lengths:

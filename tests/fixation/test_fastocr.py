@@ -87,6 +87,39 @@ def test_a_pruned_step_is_dense_attention_with_the_rest_masked(
             torch.testing.assert_close(outputs[step][layer, row], expected, atol=2e-5, rtol=2e-5)
 
 
+@pytest.mark.parametrize("keep", [0.0, 0.15, 0.95])
+def test_the_rest_is_one_more_token_of_mean_key_and_value(keep: float) -> None:
+    scene = Scene(PAGES, steps=3)
+    outputs = scene.run(fastocr(keep, rest="mean"))
+    for row, layout in enumerate(scene.layouts):
+        patches = layout.positions[~layout.structural]
+        for (step, layer), attended in expected_sets(scene, row, keep, (1, 2), True).items():
+            keys, values = (
+                cache[layer, row, : len(attended)].repeat_interleave(2, dim=1)
+                for cache in (scene.keys, scene.values)
+            )
+            near = torch.cat([keys[attended], keys[patches].mean(dim=0, keepdim=True)])
+            seen = torch.cat([values[attended], values[patches].mean(dim=0, keepdim=True)])
+            count = torch.ones(len(near))
+            count[-1] = (~attended).sum()
+            query = scene.queries[step, layer, row]
+            logits = torch.einsum("hd,lhd->hl", query, near) * scene.scale + count.log()
+            expected = torch.einsum("hl,lhd->hd", logits.softmax(dim=-1), seen)
+            torch.testing.assert_close(outputs[step][layer, row], expected, atol=2e-5, rtol=2e-5)
+
+
+def test_the_mean_answers_exactly_for_patches_that_are_alike() -> None:
+    """A blank page: all patches have one key and one value, so nothing is lost by pruning."""
+    scene = Scene([Page(9, 9), Page(5, 7)], steps=3)
+    for row, layout in enumerate(scene.layouts):
+        places = layout.positions
+        scene.keys[:, row, places] = scene.keys[:, row, places[:1]]
+        scene.values[:, row, places] = scene.values[:, row, places[:1]]
+    pruned, dense = scene.run(fastocr(0.1, rest="mean")), scene.run(DensePolicy())
+    for step in range(3):
+        torch.testing.assert_close(pruned[step], dense[step], atol=2e-5, rtol=2e-5)
+
+
 def test_between_strides_focal_layers_reuse_too() -> None:
     scene = Scene(PAGES, steps=5)
     outputs = scene.run(fastocr(0.15, focal_stride=3))
@@ -130,6 +163,7 @@ def test_the_cache_is_the_same_to_the_bit_whatever_was_attended() -> None:
         {"focal_output": "sparse", "heads": "max"},
         {"refresh": 2},
         {"focal_stride": 2, "dilation": 1},
+        {"rest": "mean"},
     ],
     ids=str,
 )
@@ -144,10 +178,11 @@ def test_a_row_of_a_batch_is_the_batch_of_one(options: dict[str, Any]) -> None:
             )
 
 
-def test_rows_that_leave_change_nothing_for_those_that_stay() -> None:
+@pytest.mark.parametrize("rest", ["drop", "mean"])
+def test_rows_that_leave_change_nothing_for_those_that_stay(rest: str) -> None:
     scene = Scene(PAGES, steps=4)
-    whole = scene.run(fastocr(0.15, dilation=1))
-    state = scene.start(fastocr(0.15, dilation=1))
+    whole = scene.run(fastocr(0.15, dilation=1, rest=rest))
+    state = scene.start(fastocr(0.15, dilation=1, rest=rest))
     scene.step(state, 0)
     state.select_rows(torch.tensor([1, 2]))
     rest = scene.step(state, 1, torch.tensor([1, 2]))

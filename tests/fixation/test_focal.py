@@ -40,6 +40,13 @@ def test_early_layers_count_what_the_last_fixation_of_the_step_before_gives_them
     assert choose_layers(table, 1, reuse=False) == [1]
 
 
+def test_a_focal_layer_that_looks_everywhere_gains_nothing_by_being_dense() -> None:
+    within = torch.tensor([[0.3, 0.5, 0.0], [0.0, 0.9, 0.2], [0.0, 0.0, 0.2]])
+    table = Masses(within, torch.zeros(3, 3), torch.ones(3), torch.zeros(3, 1, 3))
+    assert table.recovered([0], reuse=False) == pytest.approx((0.3 + 0.5) / 3)
+    assert choose_layers(table, 1, reuse=False) == [1]
+
+
 def test_a_layer_that_hardly_looks_at_the_page_weighs_little() -> None:
     within = torch.tensor([[1.0, 0.0, 0.04], [0.0, 1.0, 0.0], [0.0, 0.0, 0.05]])
     across = torch.zeros(3, 3)
