@@ -47,7 +47,8 @@ class Page:
         self._steps = 0
         self._stop_token_ids = adapter.stop_token_ids
         self._guard = RepetitionGuard(adapter.detokenize, limits)
-        self._ban = NgramBan.of(adapter.model.generation_config, prompt.input_ids[0].tolist())
+        ngrams = NgramBan.of(adapter.model.generation_config, prompt.input_ids[0].tolist())
+        self._bans = [ban for ban in (ngrams, adapter.new_ban()) if ban is not None]
 
     @property
     def is_finished(self) -> bool:
@@ -64,7 +65,7 @@ class Page:
         self._attention_ms += attention_ms
 
     def banned_tokens(self) -> list[int]:
-        return self._ban.banned() if self._ban else []
+        return [token for ban in self._bans for token in ban.banned()]
 
     def accept(self, token: int, logprob: float) -> None:
         """The next token; a stop token ends the page and is not part of its text."""
@@ -73,8 +74,8 @@ class Page:
             return
         self.token_ids.append(token)
         self.logprobs.append(logprob)
-        if self._ban:
-            self._ban.add(token)
+        for ban in self._bans:
+            ban.add(token)
         cut = self._guard.find_loop(self.token_ids)
         if cut is not None:
             del self.token_ids[cut:], self.logprobs[cut:]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import torch
 from PIL import Image
@@ -127,6 +127,14 @@ class LoadRequest:
         }
 
 
+class TokenBan(Protocol):
+    """Follows one page's tokens and says which may not come next."""
+
+    def add(self, token: int) -> None: ...
+
+    def banned(self) -> list[int]: ...
+
+
 class ModelAdapter(ABC):
     """One loaded model with the knowledge its family needs.
 
@@ -170,10 +178,12 @@ class ModelAdapter(ABC):
         """Markdown from the model's raw text; hub models mostly write Markdown already."""
         return text
 
-    def places(
-        self, token_ids: Sequence[int], layout: VisualLayout
-    ) -> Sequence[Box | None] | None:
+    def places(self, token_ids: Sequence[int], layout: VisualLayout) -> Sequence[Box | None] | None:
         """Per token its place on the page as the model wrote it, or None if it does not say."""
+        return None
+
+    def new_ban(self) -> TokenBan | None:
+        """What one page's tokens may not be followed by, for models whose tokens can tell."""
         return None
 
     def use_mode(self, name: str) -> None:

@@ -14,6 +14,7 @@ from fastocr_cli.models.base import LoadRequest, ModelAdapter, PromptInputs, Vis
 from fastocr_cli.models.hub import ATTENTION
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.modeling import ReaderForPageReading
+from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.scale import ink_mask, to_reading_size
 from fastocr_cli.reader.unwrap import unwrap
 from fastocr_cli.results import Box
@@ -69,6 +70,9 @@ class EmbeddedAdapter(ModelAdapter):
 
     def to_markdown(self, text: str) -> str:
         return unwrap(text)
+
+    def new_ban(self) -> ReadingOrder:
+        return ReadingOrder()
 
     def places(self, token_ids: Sequence[int], layout: VisualLayout) -> list[Box | None]:
         """Each token's word: from its column to the next word's, one and a half rows tall."""

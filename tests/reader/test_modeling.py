@@ -37,25 +37,6 @@ def test_saved_and_loaded_alike(tiny_reader: Path) -> None:
         assert torch.equal(value, second.state_dict()[name]), name
 
 
-def test_engine_equals_the_library(tiny_reader: Path) -> None:
-    """Our loop, alone and in a ragged batch, writes what `generate` writes."""
-    reader = Reader.from_pretrained(str(tiny_reader), device="cpu")
-    stock = ReaderForPageReading.from_pretrained(tiny_reader).eval()
-    pages = [page(160, 96), page(96, 144), page(224, 48)]
-    wanted = []
-    for image in pages:
-        prompt = reader.adapter.prepare(image)
-        ids = stock.generate(
-            input_ids=prompt.input_ids, **prompt.features, do_sample=False, max_new_tokens=24
-        )
-        wanted.append(ids[0, prompt.length :].tolist())
-    assert len({tuple(ids) for ids in wanted}) > 1
-    for image, ids in zip(pages, wanted, strict=True):
-        assert list(reader.read(image, 24)[0].token_ids) == ids[:24]
-    together = reader.read(pages, 24)
-    assert [list(reading.token_ids) for reading in together] == wanted
-
-
 def test_tower_sees_the_cell_it_is_given() -> None:
     """A mark moves the features of cells around it, and of no cell far away."""
     torch.manual_seed(0)
