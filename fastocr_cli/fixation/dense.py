@@ -11,11 +11,11 @@ from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
-from fastocr_kernels.cpu_products import prefers_bag, span_sum, weights_of
 from torch import Tensor
 
 from fastocr_cli.fixation.policy import DecoderShape, PolicyStats
 from fastocr_cli.models.base import VisualLayout
+from fastocr_kernels.cpu_products import prefers_bag, span_sum, weights_of
 
 _LONG = 1024
 """From this many positions on, two products of our own beat SDPA on a CPU (4,600 positions, 2 KV
