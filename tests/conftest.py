@@ -6,4 +6,5 @@ GPU, `TRITON_INTERPRET=0 pytest tests/kernels` runs the compiled kernels.
 
 import os
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tiny tensors: more threads only wait on each other
 os.environ.setdefault("TRITON_INTERPRET", "1")
