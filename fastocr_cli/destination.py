@@ -51,11 +51,6 @@ class Destination:
         return self.file is None and self.folder is None
 
     @property
-    def is_joined(self) -> bool:
-        """Whether all documents go into one stream."""
-        return self.folder is None
-
-    @property
     def home(self) -> Path | None:
         """The folder that holds the outputs, and our record of them."""
         return self.file.parent if self.file else self.folder

@@ -72,7 +72,6 @@ class Journal:
         self._stream = _open_locked(path)
         end = self._index(self._stream)
         self._stream.truncate(end)
-        self.resumed_pages = len(self._places)
 
     def __enter__(self) -> Journal:
         return self

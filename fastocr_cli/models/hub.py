@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-import torch
 from PIL import Image
 from torch import Tensor
 from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
@@ -136,8 +135,3 @@ class HubAdapter(ModelAdapter):
         by_pixels = max(FEWEST_TOKENS, image.width * image.height // PIXELS_PER_TOKEN)
         context = getattr(self.decoder_config, "max_position_embeddings", None) or 2**31
         return max(1, min(by_pixels, MOST_TOKENS, context - input_ids.shape[1]))
-
-
-def as_floats(values: Any) -> Tensor:
-    """Pixel values as a float32 tensor."""
-    return torch.as_tensor(values, dtype=torch.float32)

@@ -18,7 +18,6 @@ class ReadingOrder:
     """One page's place, followed token by token."""
 
     def __init__(self) -> None:
-        self._kind: LineKind | None = None
         self._rows: list[int] = []
         """Rows of the last lines of this block."""
         self._column: int | None = None
@@ -29,7 +28,7 @@ class ReadingOrder:
         if kind is not None:
             if kind is not LineKind.LINE:
                 self._rows.clear()
-            self._kind, self._column, self._expects_row = kind, None, True
+            self._column, self._expects_row = None, True
         elif (row := v.row_of(token)) is not None:
             self._rows = [*self._rows[1 - REMEMBERED_LINES :], row]
             self._expects_row = False

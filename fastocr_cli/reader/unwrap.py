@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_NUMBERED = re.compile(r"(\(?\d{1,3}[.)]|\(?[a-z][.)]) ")
+from fastocr_cli.reader.vocabulary import NUMBERED
+
 _HYPHENATED = re.compile(r"[^\W\d_]-$")
 
 
@@ -43,7 +44,7 @@ def _joined(lines: list[str]) -> Iterator[str]:
 
 
 def _begins_item(line: str) -> bool:
-    return line.startswith("- ") or _NUMBERED.match(line) is not None
+    return line.startswith("- ") or NUMBERED.match(line) is not None
 
 
 def join(first: str, second: str) -> str:

@@ -187,7 +187,7 @@ _MARKS = {
     LineKind.CODE: "    ",
 }
 _TABULAR = (LineKind.TABLE, LineKind.ROW)
-_NUMBERED = re.compile(r"\(?(\d{1,3}|[a-z])[.)] ")
+NUMBERED = re.compile(r"\(?(\d{1,3}|[a-z])[.)] ")
 
 
 def detokenize(tokens: Sequence[int]) -> str:
@@ -199,7 +199,7 @@ def detokenize(tokens: Sequence[int]) -> str:
     for line in split_lines(tokens):
         if above is not None:
             pieces.append("\n" if _goes_on(line.kind, above, block) else "\n\n")
-        is_numbered = line.kind is LineKind.ITEM and _NUMBERED.match(line.text)
+        is_numbered = line.kind is LineKind.ITEM and NUMBERED.match(line.text)
         pieces.append("" if is_numbered else _MARKS.get(line.kind, ""))
         pieces.append(_line_text(line))
         above = line.kind

@@ -86,10 +86,6 @@ class Totals:
         """KV bytes read relative to dense attention."""
         return self.kv_bytes_read / self.kv_bytes_dense if self.kv_bytes_dense else 1.0
 
-    @property
-    def incomplete(self) -> int:
-        return sum(count for status, count in self.statuses.items() if not status.is_complete)
-
 
 def page_label(page: PageResult) -> str:
     """ "page 3", or "page 3 looped: why" where the page is not complete; on one line."""
