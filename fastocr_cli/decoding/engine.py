@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -67,33 +68,35 @@ class Batch:
         self._cache = KVCache(
             facts.shape.num_layers, len(pages), capacity, device, rings=dict(facts.rings)
         )
-        first, watches = self._prefill(prefill_hook)
+        prefilled, watches = self._prefill(prefill_hook)
         self._cache.set_prompt_lengths([watch.length for watch in watches])
         self._positions = _next_positions(watches, device)
-        for page, watch in zip(pages, watches, strict=True):
-            page.prefilled(watch.layout, watch.length)
+        for page, watch, outputs in zip(pages, watches, prefilled, strict=True):
+            page.prefilled(watch.layout, watch.length, outputs)
         state = policy.start([watch.layout for watch in watches], facts.shape, device)
         self._session = DecodeSession(self._cache, state, dict(facts.windows), Stopwatch(device))
-        self._tokens = self._accept(first)
+        self._tokens = self._accept(torch.cat([outputs.logits[:, -1] for outputs in prefilled]))
 
-    def _prefill(self, hook: PrefillHook | None) -> tuple[Tensor, list[PrefillWatch]]:
-        """Every page's first logits, [B, vocabulary], and what its prefill did."""
-        logits, watches = [], []
+    def _prefill(self, hook: PrefillHook | None) -> tuple[list[Any], list[PrefillWatch]]:
+        """What the model returned for every page, and what its prefill did."""
+        returned, watches = [], []
         for row, page in enumerate(self.pages):
             began = time.perf_counter()
             watch = PrefillWatch(page.prompt.layout, hook)
             with self._cache.prefilling(row), watch.on(self._calls.decoder):
-                logits.append(self._calls.prefill(page.prompt, self._cache))
-            _synchronise(logits[-1].device)
+                returned.append(self._calls.prefill(page.prompt, self._cache))
+            _synchronise(returned[-1].logits.device)
             page.prefill_ms = (time.perf_counter() - began) * 1000
             watches.append(watch)
-        return torch.cat(logits), watches
+        return returned, watches
 
     def step(self) -> None:
         """One more token for every page."""
         began = time.perf_counter()
         with self._session.step():
-            logits = self._calls.decode(self._tokens, self._positions, self._session)
+            logits = self._calls.decode(
+                self._tokens, self._positions, self._places(), self._session
+            )
         self._positions += 1
         running = self.pages
         self._tokens = self._accept(logits)
@@ -101,6 +104,11 @@ class Batch:
         elapsed_ms = (time.perf_counter() - began) * 1000
         for page in running:
             page.charge_step(elapsed_ms / len(running), attention_ms / len(running))
+
+    def _places(self) -> Tensor | None:
+        """int64 [B, axes]: where every page's last token stands."""
+        places = [page.place for page in self.pages]
+        return None if places[0] is None else torch.tensor(places, device=self._tokens.device)
 
     def _accept(self, logits: Tensor) -> Tensor:
         """Give every page its likeliest token; pages that end leave. Returns int64 [B'].

@@ -65,7 +65,6 @@ class FusedDecoder:
 
     def __init__(self, adapter: ModelAdapter, capacity: int):
         decoder, config = adapter.decoder, adapter.decoder_config
-        self._embedding = decoder.embed_tokens.weight
         self._layers = [FusedLayer.of(layer) for layer in decoder.layers]
         head = adapter.model.get_output_embeddings()
         self._head = _after_norm(head.weight, decoder.norm)
@@ -82,9 +81,9 @@ class FusedDecoder:
         """For this adapter's model, or None where the model's own forward should run."""
         return cls(adapter, capacity) if _is_supported(adapter) else None
 
-    def decode(self, tokens: Tensor, positions: Tensor, session: DecodeSession) -> Tensor:
-        """Within `session.step()`: logits [B, vocabulary]. tokens: int64 [B]; positions: [B, 1]."""
-        hidden = F.embedding(tokens, self._embedding)
+    def decode(self, hidden: Tensor, positions: Tensor, session: DecodeSession) -> Tensor:
+        """Within `session.step()`: logits [B, vocabulary]. hidden: the embedded tokens,
+        [B, hidden]; positions: [B, 1]."""
         rotation = self._cos[positions], self._sin[positions]
         for index, layer in enumerate(self._layers):
             mixed = self._attend(index, layer, self._normed(hidden), rotation, session)

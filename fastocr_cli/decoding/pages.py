@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from fastocr_cli.decoding.ngrams import NgramBan
 from fastocr_cli.decoding.shape import DecoderFacts
 from fastocr_cli.decoding.stopping import RepetitionGuard, RepetitionLimits
 from fastocr_cli.fixation.policy import PolicyStats
-from fastocr_cli.models.base import ModelAdapter, PromptInputs, VisualLayout
+from fastocr_cli.models.base import ModelAdapter, PromptInputs, TokenBan, VisualLayout
 from fastocr_cli.results import Box, PageStats, PageStatus
 
 
@@ -47,16 +48,26 @@ class Page:
         self._steps = 0
         self._stop_token_ids = adapter.stop_token_ids
         self._guard = RepetitionGuard(adapter.detokenize, limits)
-        ngrams = NgramBan.of(adapter.model.generation_config, prompt.input_ids[0].tolist())
-        self._bans = [ban for ban in (ngrams, adapter.new_ban()) if ban is not None]
+        self._adapter = adapter
+        self._place = adapter.new_place()
+        self._bans: list[TokenBan] = []
 
     @property
     def is_finished(self) -> bool:
         return self.status is not None
 
-    def prefilled(self, layout: VisualLayout, prompt_tokens: int) -> None:
-        """The prompt as the decoder saw it, after any pruning."""
+    def prefilled(self, layout: VisualLayout, prompt_tokens: int, outputs: Any) -> None:
+        """The prompt as the decoder saw it, after any pruning, and what the model returned."""
         self._layout, self._prompt_tokens = layout, prompt_tokens
+        model = self._adapter.model
+        ngrams = NgramBan.of(model.generation_config, self.prompt.input_ids[0].tolist())
+        bans = ngrams, self._adapter.new_ban(outputs)
+        self._bans = [ban for ban in bans if ban is not None]
+
+    @property
+    def place(self) -> tuple[int, ...] | None:
+        """Where the last token stands, for models that want to be told."""
+        return None if self._place is None else self._place.place
 
     def charge_step(self, elapsed_ms: float, attention_ms: float) -> None:
         """This page's share of one decode step."""
@@ -74,8 +85,9 @@ class Page:
             return
         self.token_ids.append(token)
         self.logprobs.append(logprob)
-        for ban in self._bans:
-            ban.add(token)
+        for follower in (*self._bans, self._place):
+            if follower is not None:
+                follower.add(token)
         cut = self._guard.find_loop(self.token_ids)
         if cut is not None:
             del self.token_ids[cut:], self.logprobs[cut:]

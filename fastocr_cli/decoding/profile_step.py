@@ -17,7 +17,6 @@ from typing import Any
 
 import torch
 from PIL import Image
-from torch import Tensor
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from fastocr_cli.decoding import attention
@@ -55,7 +54,7 @@ class BareDecoder(ModelAdapter):
 class FilledBatch(Batch):
     """A batch whose cache is filled with noise instead of prefilled."""
 
-    def _prefill(self, hook: PrefillHook | None) -> tuple[Tensor, list[PrefillWatch]]:
+    def _prefill(self, hook: PrefillHook | None) -> tuple[list[Any], list[PrefillWatch]]:
         watches = []
         for row, page in enumerate(self.pages):
             length, shape = page.prompt.length, self._facts.shape
@@ -66,7 +65,8 @@ class FilledBatch(Batch):
             watch = PrefillWatch(page.prompt.layout, hook)
             watch.length = watch.next_position = length
             watches.append(watch)
-        return torch.randn(len(self.pages), VOCABULARY), watches
+        outputs = [SimpleNamespace(logits=torch.randn(1, 1, VOCABULARY)) for _ in self.pages]
+        return outputs, watches
 
     def arithmetic(self) -> Callable[[], None]:
         """The products and the dense attention of one step, on this batch's cache."""

@@ -23,6 +23,7 @@ class ModelCalls:
 
     def __init__(self, adapter: ModelAdapter, capacity: int):
         """capacity: prompt and generated tokens of a page stay below this."""
+        self._adapter = adapter
         self.decoder = adapter.decoder
         self._model = adapter.model
         self._device, self._dtype = adapter.device, adapter.dtype
@@ -33,30 +34,34 @@ class ModelCalls:
         # Without it a model computes logits for thousands of prompt positions.
         self._last_logits = {"logits_to_keep": 1} if "logits_to_keep" in known else {}
 
-    def prefill(self, prompt: PromptInputs, cache: KVCache) -> Tensor:
-        """The whole prompt of one page; returns the last position's logits, [1, vocabulary]."""
-        outputs = self._model(
+    def prefill(self, prompt: PromptInputs, cache: KVCache) -> Any:
+        """The whole prompt of one page; what the model returns, logits [1, 1 or T, vocabulary]."""
+        return self._model(
             input_ids=prompt.input_ids.to(self._device),
             use_cache=True,
             **{self._cache_name: cache},
             **self._last_logits,
             **self._on_device(prompt.features),
         )
-        logits: Tensor = outputs.logits
-        return logits[:, -1]
 
-    def decode(self, tokens: Tensor, positions: Tensor, session: DecodeSession) -> Tensor:
+    def decode(
+        self, tokens: Tensor, positions: Tensor, places: Tensor | None, session: DecodeSession
+    ) -> Tensor:
         """One token per page, within `session.step()`; returns logits [B, vocabulary].
 
-        tokens: int64 [B]; positions: int64 [..., B, 1].
+        tokens: int64 [B]; positions: int64 [..., B, 1]; places: int64 [B, axes] for models whose
+        text has places.
         """
         if self._fused is not None:
-            return self._fused.decode(tokens, positions, session)
+            embedded = self._adapter.embed_text(tokens, places)
+            return self._fused.decode(embedded, positions, session)
+        told = {} if places is None else {"places": places[:, None]}
         outputs = self._model(
             input_ids=tokens[:, None],
             position_ids=positions,
             use_cache=True,
             **{self._cache_name: session.cache},
+            **told,
         )
         logits: Tensor = outputs.logits
         return logits[:, -1]

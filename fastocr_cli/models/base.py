@@ -135,6 +135,15 @@ class TokenBan(Protocol):
     def banned(self) -> list[int]: ...
 
 
+class TokenPlace(Protocol):
+    """Follows one page's tokens and says where on the page the text stands."""
+
+    def add(self, token: int) -> None: ...
+
+    @property
+    def place(self) -> tuple[int, ...]: ...
+
+
 class ModelAdapter(ABC):
     """One loaded model with the knowledge its family needs.
 
@@ -182,9 +191,24 @@ class ModelAdapter(ABC):
         """Per token its place on the page as the model wrote it, or None if it does not say."""
         return None
 
-    def new_ban(self) -> TokenBan | None:
-        """What one page's tokens may not be followed by, for models whose tokens can tell."""
+    def new_ban(self, prefilled: Any) -> TokenBan | None:
+        """What one page's tokens may not be followed by, for models whose tokens can tell.
+
+        prefilled: what the model returned for the prompt.
+        """
         return None
+
+    def new_place(self) -> TokenPlace | None:
+        """For models that take in each token with its place on the page (`embed_text`)."""
+        return None
+
+    def embed_text(self, tokens: Tensor, places: Tensor | None) -> Tensor:
+        """Generated tokens as the decoder takes them in: int64 [B] -> [B, hidden].
+
+        places: int64 [B, axes], of `new_place`.
+        """
+        embedded: Tensor = self.decoder.embed_tokens(tokens)
+        return embedded
 
     def use_mode(self, name: str) -> None:
         """Show every page in the family's mode called `name`; UsageError where there is none."""

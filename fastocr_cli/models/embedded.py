@@ -13,7 +13,8 @@ from torch import Tensor
 from fastocr_cli.models.base import LoadRequest, ModelAdapter, PromptInputs, VisualLayout
 from fastocr_cli.models.hub import ATTENTION
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.modeling import ReaderForPageReading
+from fastocr_cli.reader.eye import Eye
+from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.scale import ink_mask, to_reading_size
 from fastocr_cli.reader.unwrap import unwrap
@@ -71,8 +72,15 @@ class EmbeddedAdapter(ModelAdapter):
     def to_markdown(self, text: str) -> str:
         return unwrap(text)
 
-    def new_ban(self) -> ReadingOrder:
-        return ReadingOrder()
+    def new_ban(self, prefilled: PageReading) -> ReadingOrder:
+        assert prefilled.starts is not None, "the prompt holds a page"
+        return ReadingOrder(prefilled.starts[0].float().numpy(force=True))
+
+    def new_place(self) -> Eye:
+        return Eye()
+
+    def embed_text(self, tokens: Tensor, places: Tensor | None) -> Tensor:
+        return self.model.embed_text(tokens, places)
 
     def places(self, token_ids: Sequence[int], layout: VisualLayout) -> list[Box | None]:
         """Each token's word: from its column to the next word's, one and a half rows tall."""

@@ -1,12 +1,15 @@
 """The embedded reader as a transformers model: conv tower, 2-D positions, Qwen2 decoder.
 
 grey page [B, 1, H, W] -> tower -> one feature per 16 px cell -> + absolute 2-D position
--> prefix of a plainly causal decoder -> tokens of `vocabulary`.
+-> prefix of a plainly causal decoder -> tokens of `vocabulary`, each embedded with its own place
+on the page (see `eye`; as in LayoutLM, text has a 2-D position).
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cache as memoised
 from inspect import signature
 from typing import Any
 
@@ -16,8 +19,9 @@ from torch import Tensor, nn
 from transformers import GenerationMixin, PreTrainedModel, Qwen2Model
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
-from fastocr_cli.reader import vocabulary
+from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.configuration import ReaderConfig
+from fastocr_cli.reader.eye import STEPS_PER_CELL, places_of
 
 CACHE_NAME = "cache" if "cache" in signature(Qwen2Model.forward).parameters else "past_key_values"
 
@@ -102,11 +106,51 @@ def place_features(rows: Tensor, columns: Tensor, size: int) -> Tensor:
     return torch.cat([sinusoid(rows, size // 2), sinusoid(columns, size // 2)], dim=-1)
 
 
+TEXT_PLACE_SCALE = 0.1
+"""Makes a place about as long a vector as the embedding of the token that stands there."""
+
+
+class TextPlace(nn.Module):
+    """What a text token is told of its place: int64 [..., 3] of `eye.Eye.place` -> [..., hidden].
+
+    Row and column are told in the features visual tokens carry for theirs, so that the two can be
+    compared; the column where the line began, in a direction that is learned.
+    """
+
+    def __init__(self, config: ReaderConfig) -> None:
+        super().__init__()
+        self.size = config.language_model.hidden_size
+        self.line_start = nn.Linear(self.size // 2, self.size, bias=False)
+
+    def forward(self, places: Tensor) -> Tensor:
+        row, column, start = places.unbind(-1)
+        half, weight = self.size // 2, self.line_start.weight
+        whole = _waves(v.MAX_ROWS, 1, half, weight.device)
+        quarters = _waves(v.MAX_COLUMNS * STEPS_PER_CELL, STEPS_PER_CELL, half, weight.device)
+        seen = torch.cat([whole[row], quarters[column]], dim=-1).to(weight.dtype)
+        return TEXT_PLACE_SCALE * (seen + self.line_start(whole[start].to(weight.dtype)))
+
+
+@memoised
+def _waves(count: int, steps: int, size: int, device: torch.device) -> Tensor:
+    """`sinusoid` of 0, 1 / steps, 2 / steps ..., [count, size]: at decode the table is faster."""
+    with torch.inference_mode(False):  # training may use them as well
+        return sinusoid(torch.arange(count, device=device) / steps, size)
+
+
 def cell_places(origins: Tensor, rows: int, columns: int) -> tuple[Tensor, Tensor]:
     """Row and column of each cell in raster order, int64 [B, rows * columns] each."""
     row = torch.arange(rows, device=origins.device).repeat_interleave(columns)
     column = torch.arange(columns, device=origins.device).repeat(rows)
     return origins[:, :1] + row, origins[:, 1:] + column
+
+
+@dataclass
+class PageReading(CausalLMOutputWithPast):
+    """starts: log-probabilities of what begins in each cell, [B, rows, columns, 16]: nothing, a
+    word (`vocabulary.WORD_START`), or a line of each `LineKind`; None at decode."""
+
+    starts: Tensor | None = None
 
 
 class ReaderForPageReading(PreTrainedModel, GenerationMixin):
@@ -127,7 +171,9 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         super().__init__(config)
         hidden = config.language_model.hidden_size
         self.tower = VisionTower(config)
-        self.reading_head = nn.Linear(hidden, config.columns_per_cell * vocabulary.FIRST_COLUMN)
+        self.reading_head = nn.Linear(hidden, config.columns_per_cell * v.FIRST_COLUMN)
+        self.start_head = nn.Linear(hidden, v.FIRST_CHARACTER)
+        self.text_place = TextPlace(config)
         self.decoder = Qwen2Model._from_config(config.text_config)
         self.lm_head = nn.Linear(hidden, config.language_model.vocab_size, bias=False)
         self.post_init()
@@ -162,10 +208,22 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         """Dense reading: [B, N, hidden] -> [B, N, columns_per_cell, characters]."""
         return self.reading_head(features).unflatten(-1, (self.config.columns_per_cell, -1))
 
+    def embed_text(self, input_ids: Tensor, places: Tensor | None = None) -> Tensor:
+        """Tokens and their places: [B, T] and [B, T, 3] -> [B, T, hidden].
+
+        places: what `eye.Eye` says after each token; None where input_ids are the whole text.
+        """
+        if places is None:
+            told = [places_of(tokens) for tokens in input_ids.tolist()]
+            places = torch.tensor(told, device=input_ids.device)
+        embedded: Tensor = self.decoder.embed_tokens(input_ids)
+        return embedded + self.text_place(places).to(embedded.dtype)
+
     def forward(
         self,
         input_ids: Tensor | None = None,
         pixel_values: Tensor | None = None,
+        places: Tensor | None = None,
         attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
         cache: Any = None,
@@ -174,17 +232,20 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         use_cache: bool | None = None,
         logits_to_keep: int = 0,
         **kwargs: Any,
-    ) -> CausalLMOutputWithPast:
+    ) -> PageReading:
         """Logits [B, T, vocabulary] (of the last `logits_to_keep` positions unless 0).
 
         pixel_values [B, 1, H, W] in -1..1 are read where input_ids holds image tokens.
         The key-value cache goes by the name the installed transformers uses for it.
         """
+        starts = None
         if inputs_embeds is None:
             assert input_ids is not None, "give input_ids or inputs_embeds"
-            inputs_embeds = self.decoder.embed_tokens(input_ids)
+            inputs_embeds = self.embed_text(input_ids, places)
             if pixel_values is not None:
-                _, visual = self.visual_tokens(pixel_values.to(inputs_embeds.dtype))
+                features, visual = self.visual_tokens(pixel_values.to(inputs_embeds.dtype))
+                grid = pixel_values.shape[2] // v.CELL_PX, pixel_values.shape[3] // v.CELL_PX
+                starts = self.start_head(features).log_softmax(-1).unflatten(1, grid)
                 at_image = torch.eq(input_ids, self.config.image_token_id)[..., None]
                 inputs_embeds = inputs_embeds.masked_scatter(at_image, visual)
         outputs = self.decoder(
@@ -197,7 +258,7 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         )
         hidden = outputs.last_hidden_state[:, -logits_to_keep:]
         written = {CACHE_NAME: getattr(outputs, CACHE_NAME)}
-        return CausalLMOutputWithPast(logits=self.lm_head(hidden), **written)
+        return PageReading(logits=self.lm_head(hidden), starts=starts, **written)
 
     def prepare_inputs_for_generation(
         self, input_ids: Tensor, pixel_values: Tensor | None = None, **kwargs: Any
@@ -205,4 +266,6 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         inputs: dict[str, Any] = super().prepare_inputs_for_generation(input_ids, **kwargs)
         is_first = kwargs.get("is_first_iteration", True)
         inputs["pixel_values"] = pixel_values if is_first else None
+        told = [places_of(tokens)[-inputs["input_ids"].shape[1] :] for tokens in input_ids.tolist()]
+        inputs["places"] = torch.tensor(told, device=input_ids.device)
         return inputs

@@ -43,6 +43,9 @@ class LineKind(IntEnum):
     CODE = 14  # a line of code
 
 
+WORD_START = 1
+"""Among cells, numbered as line kinds are: here begins a word, but no line."""
+
 FIRST_CHARACTER = 16
 UNKNOWN_MARK = "�"
 

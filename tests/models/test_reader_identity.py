@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from transformers import Qwen2Config
 from fastocr_cli.decoding.engine import generate
 from fastocr_cli.decoding.fused import FusedDecoder
 from fastocr_cli.fixation.dense import DensePolicy
-from fastocr_cli.models.base import ModelAdapter
+from fastocr_cli.models.base import ModelAdapter, PromptInputs
 from fastocr_cli.models.loading import load_adapter
 from fastocr_cli.reader import vocabulary
 from fastocr_cli.reader.configuration import ReaderConfig
@@ -43,12 +44,14 @@ def tiny_reader(folder: Path) -> Path:
     return folder
 
 
-def forward_only(prompt_length: int) -> Callable[[Tensor, Tensor], Tensor]:
-    """The reader's own rule of order, as the library's `generate` takes it."""
+def as_the_page_bears_out(model: Any, prompt: PromptInputs) -> Callable[[Tensor, Tensor], Tensor]:
+    """The reader's own rules of order, as the library's `generate` takes them."""
+    with torch.inference_mode():
+        starts = model(input_ids=prompt.input_ids, **prompt.features).starts[0].numpy()
 
     def process(input_ids: Tensor, scores: Tensor) -> Tensor:
-        order = ReadingOrder()
-        for token in input_ids[0, prompt_length:].tolist():
+        order = ReadingOrder(starts)
+        for token in input_ids[0, prompt.length :].tolist():
             order.add(token)
         scores[0, order.banned()] = -torch.inf
         return scores
@@ -78,7 +81,7 @@ def test_tokens_equal_the_librarys_generate(
             **prompt.features,
             do_sample=False,
             max_new_tokens=STEPS,
-            logits_processor=[forward_only(prompt.length)],
+            logits_processor=[as_the_page_bears_out(adapter.model, prompt)],
         )[0, prompt.length :].tolist()
         ours = [*one.token_ids, vocabulary.EOS][: len(expected)]
         assert ours == expected

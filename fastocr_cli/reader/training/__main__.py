@@ -25,6 +25,7 @@ def train(
     ranks: Annotated[int, typer.Option(help="Processes that average gradients.")] = 2,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     initial: Annotated[Path | None, typer.Option(help="Model folder to start from.")] = None,
+    freeze: Annotated[list[str] | None, typer.Option(help="Module that stays as it is.")] = None,
     resume: Annotated[bool, typer.Option(help="Go on from OUT's checkpoint.")] = False,
     minutes: Annotated[float, typer.Option(help="Stop, resumably, after that time.")] = 1e9,
 ) -> None:
@@ -40,6 +41,7 @@ def train(
         ranks=ranks,
         device=device,
         initial=initial,
+        frozen=tuple(freeze or ()),
         resume=resume,
         minutes=minutes,
     )

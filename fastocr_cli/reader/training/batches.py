@@ -75,7 +75,7 @@ class Batch:
     pixels: float32 [B, 1, H, W] in -1..1. tokens: int64 [B, T], PAD at the end.
     cells: int64 [B, T]. columns: int64 [B, N, 4]. origins: int64 [B, 2].
     position_ids: int64 [B, N + T], as they would be on the whole page the crop is from.
-    is_kind_known: bool [B].
+    is_kind_known: bool [B]. starts: int64 [B, N], what begins in each cell.
     """
 
     pixels: Tensor
@@ -85,6 +85,7 @@ class Batch:
     origins: Tensor
     position_ids: Tensor
     is_kind_known: Tensor
+    starts: Tensor
 
     def to(self, device: str) -> Batch:
         return Batch(**{name: value.to(device) for name, value in vars(self).items()})
@@ -140,6 +141,7 @@ def collate(rng: random.Random, samples: Sequence[Sample]) -> Batch:
         origins=torch.tensor([sample.origin for sample in samples]),
         position_ids=torch.stack([_positions(rng, s, length) for s in samples]),
         is_kind_known=torch.tensor([sample.is_kind_known for sample in samples]),
+        starts=torch.from_numpy(np.stack([sample.starts.flatten() for sample in samples])),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from fastocr_cli.reader.training.samples import IGNORE
 ATTENTION = "fastocr_reader_training"
 BLANK_WEIGHT = 0.1
 GAZE_WEIGHT = 0.3
+START_WEIGHT = 0.3
 _KINDS = slice(min(v.LineKind), max(v.LineKind) + 1)
 
 
@@ -91,7 +93,7 @@ def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]
     features, visual = model.visual_tokens(batch.pixels, batch.origins)
     start = torch.full_like(batch.tokens[:, :1], v.BOS)
     written = as_misread(torch.cat([start, batch.tokens[:, :-1]], dim=1))
-    embedded = model.decoder.embed_tokens(written).to(visual.dtype)
+    embedded = model.embed_text(written).to(visual.dtype)
     gaze = GazeRecorder(model.config.gaze_layers, model.config.gaze_heads, visual.shape[1])
     hidden = model.decoder(
         inputs_embeds=torch.cat([visual, embedded], dim=1),
@@ -100,6 +102,7 @@ def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]
         gaze=gaze,
     ).last_hidden_state[:, visual.shape[1] :]
     losses = reading_loss(model.column_logits(features), batch.columns)
+    losses |= start_loss(model.start_head(features), batch)
     losses |= token_loss(model.lm_head(hidden), batch)
     current, following = model.config.gaze_layers
     seen = torch.roll(batch.cells, 1, dims=1)
@@ -111,13 +114,31 @@ def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]
     losses["total"] = (
         losses["tokens"]
         + losses["reading"]
+        + START_WEIGHT * losses["starts"]
         + GAZE_WEIGHT * (losses["gaze_current"] + losses["gaze_next"])
     )
     return losses
 
 
+def start_loss(logits: Tensor, batch: Batch) -> dict[str, Tensor]:
+    """What begins in each cell: logits [B, N, 16] against `Sample.starts`. Where line kinds were
+    only guessed, any line counts as right."""
+    log_probs = logits.float().log_softmax(-1)
+    target = batch.starts
+    loss = -log_probs.gather(-1, target.clamp(min=0)[..., None]).squeeze(-1)
+    is_line = target >= _KINDS.start
+    is_guessed = is_line & ~batch.is_kind_known[:, None]
+    loss = torch.where(is_guessed, -log_probs[..., _KINDS].logsumexp(-1), loss)
+    weight = torch.where(target == 0, BLANK_WEIGHT, 1.0) * (target != IGNORE)
+    found = log_probs[..., _KINDS].logsumexp(-1) > math.log(0.5)
+    return {
+        "starts": (loss * weight).sum() / weight.sum(),
+        "line_start_recall": found[is_line].float().mean().detach(),
+    }
+
+
 MISREAD_SHARE = 0.08
-MISPLACED_SHARE = 0.25
+MISPLACED_SHARE = 0.1
 
 
 def as_misread(tokens: Tensor) -> Tensor:

@@ -34,6 +34,8 @@ class Sample:
     grey: uint8 [H, W], sides multiples of 16. tokens: int64 [T], ends with EOS.
     cells: int64 [T], the crop's cell each token is read from, IGNORE where there is none.
     columns: int64 [H/16, W/4], the character in each 4 px column, 0 for none.
+    starts: int64 [H/16, W/16], what begins in each cell: 0 nothing, `vocabulary.WORD_START` a
+        word, else the `LineKind` of a line; IGNORE where it might as well be the cell beside.
     origin: row and column of the crop's first cell on its page (tokens name places of the page).
     page_columns: width of that page in cells.
     is_kind_known: whether the line kinds among the tokens may be learned.
@@ -43,6 +45,7 @@ class Sample:
     tokens: Int
     cells: Int
     columns: Int
+    starts: Int
     origin: tuple[int, int]
     page_columns: int
     is_kind_known: bool
@@ -68,8 +71,8 @@ def whole_sample(rng: random.Random, page: Page, *, clean: float = 0.33) -> Samp
 
 
 def _window(rng: random.Random, page: Page, height: int, width: int) -> tuple[int, int]:
-    """Upper left corner of the fuller of two windows: paper teaches less than text."""
-    corners = [_corner(rng, page, width) for _ in range(2)]
+    """Upper left corner of the fullest of three windows: paper teaches less than text."""
+    corners = [_corner(rng, page, width) for _ in range(3)]
     return max(corners, key=lambda corner: _text_inside(page, corner, height, width))
 
 
@@ -127,7 +130,8 @@ def cut_sample(
     tokens, cells = tokens_of(kept, rows, columns, origin)
     return Sample(
         np.ascontiguousarray(grey),
-        *(tokens, cells, column_labels(kept, rows, columns), origin),
+        *(tokens, cells, column_labels(kept, rows, columns), start_labels(kept, rows, columns)),
+        origin=origin,
         page_columns=columns if at_origin else max(origin[1] + columns, rng.randint(60, 80)),
         is_kind_known=all(line.is_kind_known for line in kept),
     )
@@ -307,3 +311,33 @@ def column_labels(lines: list[Line], rows: int, columns: int) -> Int:
         span = labels[row_index, start:stop]
         span[span == 0] = IGNORE
     return labels
+
+
+def start_labels(lines: list[Line], rows: int, columns: int) -> Int:
+    """What begins in each cell, [rows, columns]; see `Sample.starts`."""
+    labels = np.zeros((rows, columns), np.int64)
+    near: list[tuple[int, int]] = []
+    for line in lines:
+        centre = (line.left + line.right) / 2
+        row = np.clip(line.middle // CELL_PX, 0, rows - 1).astype(int)
+        column = np.clip(centre // CELL_PX, 0, columns - 1).astype(int)
+        for i, character in enumerate(line.text):
+            if _is_gap(character) or (i and not _is_gap(line.text[i - 1])):
+                continue
+            here = int(row[i]), int(column[i])
+            labels[here] = max(labels[here], line.kind if i == 0 else v.WORD_START)
+            near += _as_well(here, float(line.middle[i]), float(centre[i]))
+    for y, x in near:
+        if 0 <= y < rows and 0 <= x < columns and labels[y, x] == 0:
+            labels[y, x] = IGNORE
+    return labels
+
+
+def _as_well(cell: tuple[int, int], y: float, x: float) -> list[tuple[int, int]]:
+    """Cells beside `cell` that a point near its edge might as well be in."""
+    down, across = y - cell[0] * CELL_PX, x - cell[1] * CELL_PX
+    rows = [-1] * (down < _ROW_TOLERANCE_PX) + [1] * (down > CELL_PX - _ROW_TOLERANCE_PX)
+    steps = [-1] * (across < _ROW_TOLERANCE_PX) + [1] * (across > CELL_PX - _ROW_TOLERANCE_PX)
+    beside = [(dy, 0) for dy in rows] + [(0, dx) for dx in steps]
+    beside += [(dy, dx) for dy in rows for dx in steps]
+    return [(cell[0] + dy, cell[1] + dx) for dy, dx in beside]

@@ -29,7 +29,7 @@ from fastocr_cli.reader.training.pages import (
     render_grey,
     scaled,
 )
-from fastocr_cli.reader.vocabulary import LineKind
+from fastocr_cli.reader.vocabulary import UNKNOWN_MARK, LineKind
 
 _LINE_KINDS = {
     PieceKind.PARAGRAPH: LineKind.PARAGRAPH,
@@ -197,6 +197,8 @@ def label_lines(pieces: Sequence[Piece], extracted: Sequence[tuple[Line, int]]) 
         piece = by_number.get(piece_number(srgb))
         if piece is None:
             raise UnusableLayoutError
+        if UNKNOWN_MARK in line.text:  # a ligature whose letters the font does not tell
+            line = replace(line, text=UNKNOWN_MARK * len(line.text))
         if last is not None and _on_one_baseline(lines[-1], line):
             if piece.row is not None and piece.row == last.row:
                 separator = CELL_BREAK * (piece.column - last.column)
