@@ -66,7 +66,7 @@ def _wants_traceback(arguments: Sequence[str]) -> bool:
 
 
 def _say(text: str) -> None:
-    from fastocr_cli.documents import printable
+    from fastocr_cli.inputs.documents import printable
 
     print(printable(text), file=sys.stderr)
 

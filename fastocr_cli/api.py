@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fastocr_cli.errors import FastocrError
-from fastocr_cli.events import DocumentFailed, Event, PageDone
+from fastocr_cli.inputs.sources import resolve
 from fastocr_cli.options import Options
 from fastocr_cli.patience import PatientReader
 from fastocr_cli.pipeline import Pipeline
+from fastocr_cli.record.events import DocumentFailed, Event, PageDone
 from fastocr_cli.results import PageResult
-from fastocr_cli.sources import resolve
 
 if TYPE_CHECKING:
     from fastocr_cli.reading import Reader

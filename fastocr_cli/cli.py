@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fastocr_cli import flags
 from fastocr_cli.commands import config as config_commands
+from fastocr_cli.commands import flags
 from fastocr_cli.commands import models as models_commands
 from fastocr_cli.commands.bench import bench
 from fastocr_cli.commands.calibrate import calibrate

@@ -16,8 +16,8 @@ import numpy as np
 from PIL import Image
 
 from fastocr_cli.errors import FastocrError
+from fastocr_cli.record.revision import revision_of
 from fastocr_cli.results import PageImage, PageReading, PageStats, PageStatus
-from fastocr_cli.revision import revision_of
 
 if TYPE_CHECKING:
     from fastocr_cli.reading import Reader

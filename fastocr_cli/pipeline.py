@@ -15,8 +15,15 @@ from typing import Any, cast
 
 import orjson
 
-from fastocr_cli.documents import Document, reported_as
-from fastocr_cli.drawing import (
+from fastocr_cli.errors import FastocrError
+from fastocr_cli.inputs.documents import Document, reported_as
+from fastocr_cli.inputs.pages import parse_pages
+from fastocr_cli.inputs.sources import BadInput
+from fastocr_cli.options import Options
+from fastocr_cli.patience import Attempt, PatientReader
+from fastocr_cli.raster import open_document
+from fastocr_cli.raster.base import PageSource, RasterSettings
+from fastocr_cli.raster.drawing import (
     Drawer,
     Drawing,
     Order,
@@ -25,17 +32,10 @@ from fastocr_cli.drawing import (
     named_errors,
     thumbnail_of,
 )
-from fastocr_cli.errors import FastocrError
-from fastocr_cli.events import DocumentDone, DocumentFailed, DocumentOpened, Event, PageDone
-from fastocr_cli.journal import Journal, PageKey
-from fastocr_cli.learned import learned_by, teach
-from fastocr_cli.options import Options
-from fastocr_cli.pages import parse_pages
-from fastocr_cli.patience import Attempt, PatientReader
-from fastocr_cli.raster import open_document
-from fastocr_cli.raster_base import PageSource, RasterSettings
+from fastocr_cli.record.events import DocumentDone, DocumentFailed, DocumentOpened, Event, PageDone
+from fastocr_cli.record.journal import Journal, PageKey
+from fastocr_cli.record.learned import learned_by, teach
 from fastocr_cli.results import PageImage, PageResult, PageStatus
-from fastocr_cli.sources import BadInput
 
 SETTINGS_THAT_MATTER = (
     "mode", "dtype", "keep", "method", "fixation", "rtprune", "rtprune_option", "max_tokens",

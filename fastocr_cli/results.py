@@ -170,7 +170,7 @@ class PageResult:
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """The page's blocks in reading order, derived from its Markdown."""
-        from fastocr_cli.blocks import split_blocks
-        from fastocr_cli.tracing import trace_blocks
+        from fastocr_cli.text.blocks import split_blocks
+        from fastocr_cli.text.tracing import trace_blocks
 
         return trace_blocks(split_blocks(self.markdown), self.reading)

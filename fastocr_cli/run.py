@@ -18,21 +18,21 @@ from typing import Any
 import orjson
 
 from fastocr_cli.api import make_reader
-from fastocr_cli.console import Console
-from fastocr_cli.destination import Destination, plan
-from fastocr_cli.documents import Document
+from fastocr_cli.delivery.destination import Destination, plan
+from fastocr_cli.delivery.outputs import Outputs
+from fastocr_cli.delivery.ownership import make_folder
+from fastocr_cli.delivery.stdio import protected_stdout, quiet_libraries
 from fastocr_cli.errors import ExitCode, UsageError
-from fastocr_cli.events import DocumentFailed, Event, PageDone
-from fastocr_cli.journal import Journal, journal_paths
+from fastocr_cli.inputs.documents import Document
+from fastocr_cli.inputs.sources import BadInput, resolve
 from fastocr_cli.options import Options
-from fastocr_cli.outputs import Outputs
-from fastocr_cli.ownership import make_folder
 from fastocr_cli.patience import PatientReader
 from fastocr_cli.pipeline import Pipeline, text_settings
-from fastocr_cli.progress import Tally, make_progress
-from fastocr_cli.report import DocumentRecord, RunReport
-from fastocr_cli.sources import BadInput, resolve
-from fastocr_cli.stdio import protected_stdout, quiet_libraries
+from fastocr_cli.record.events import DocumentFailed, Event, PageDone
+from fastocr_cli.record.journal import Journal, journal_paths
+from fastocr_cli.record.report import DocumentRecord, RunReport
+from fastocr_cli.terminal.console import Console
+from fastocr_cli.terminal.progress import Tally, make_progress
 from fastocr_cli.writers.output import FileOutput
 
 

@@ -8,9 +8,9 @@ import pymupdf
 import pytest
 from PIL import Image
 
-from fastocr_cli.blank import is_blank
+from fastocr_cli.inputs.sources import resolve
 from fastocr_cli.raster import iter_pages
-from fastocr_cli.sources import resolve
+from fastocr_cli.raster.blank import is_blank
 from sample_docs import make
 
 FOLDER = Path(make.__file__).parent

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 
 from fastocr_cli.bench.truth import Truth, find_truth
-from fastocr_cli.documents import Document
 from fastocr_cli.errors import InputError
+from fastocr_cli.inputs.documents import Document
+from fastocr_cli.inputs.pages import parse_pages
+from fastocr_cli.inputs.sources import resolve
 from fastocr_cli.options import Options
-from fastocr_cli.pages import parse_pages
 from fastocr_cli.pipeline import raster_settings
 from fastocr_cli.raster import PageFailure, open_document
 from fastocr_cli.raster import draw as draw_page
 from fastocr_cli.results import PageImage
-from fastocr_cli.sources import resolve
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Literal
 
 import pymupdf
 
-from fastocr_cli.documents import Document
-from fastocr_cli.ownership import FOLDER, Ownership
-from fastocr_cli.sniff import Kind
+from fastocr_cli.delivery.ownership import FOLDER, Ownership
+from fastocr_cli.inputs.documents import Document
+from fastocr_cli.inputs.sniff import Kind
 
 FEWEST_LETTERS = 20
 """A page with less text than this has no layer worth comparing with."""

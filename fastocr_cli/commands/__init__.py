@@ -1,1 +1,4 @@
-"""The lesser commands, one file each. Their modules load nothing heavy: `--help` imports them."""
+"""The lesser commands, one file each, and the flags of all (`flags.py`).
+
+Their modules load nothing heavy: `--help` imports them.
+"""

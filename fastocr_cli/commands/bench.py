@@ -86,9 +86,9 @@ def bench(
     from fastocr_cli.api import load_reader
     from fastocr_cli.bench.pages import load_documents
     from fastocr_cli.bench.session import measure
+    from fastocr_cli.delivery.stdio import protected_stdout, quiet_libraries
     from fastocr_cli.fixation.settings import split_pairs
     from fastocr_cli.options import Options
-    from fastocr_cli.stdio import protected_stdout, quiet_libraries
 
     quiet_libraries()
     options = Options(

@@ -82,10 +82,10 @@ def calibrate(
 
 def _images(names: list[str], options: Options) -> Iterator[PageImage]:
     """The pages, drawn one by one. Raises the first error an input has."""
-    from fastocr_cli.pages import parse_pages
+    from fastocr_cli.inputs.pages import parse_pages
+    from fastocr_cli.inputs.sources import resolve
     from fastocr_cli.pipeline import raster_settings
     from fastocr_cli.raster import PageFailure, iter_pages
-    from fastocr_cli.sources import resolve
 
     inputs = resolve(names)
     if inputs.failures:

@@ -14,8 +14,8 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Report versions, devices and caches, and let the model read a page of known text."""
-    from fastocr_cli.health import examine
-    from fastocr_cli.stdio import quiet_libraries
+    from fastocr_cli.delivery.stdio import quiet_libraries
+    from fastocr_cli.machine.health import examine
 
     quiet_libraries()
     health = examine(model, device, is_tested=self_test)

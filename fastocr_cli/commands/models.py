@@ -18,7 +18,7 @@ def models() -> None:
 @app.command("list")
 def list_(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """List the models one may name, and which are on this machine."""
-    from fastocr_cli.hub import list_models
+    from fastocr_cli.machine.hub import list_models
 
     entries = list_models()
     if json:
@@ -40,7 +40,7 @@ def list_(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = Fa
 @app.command()
 def path(model: Name) -> None:
     """Print the folder a model lies in."""
-    from fastocr_cli.hub import find_folder
+    from fastocr_cli.machine.hub import find_folder
 
     typer.echo(find_folder(model))
 
@@ -48,7 +48,7 @@ def path(model: Name) -> None:
 @app.command()
 def download(model: Name) -> None:
     """Fetch a model from the Hugging Face hub, weights as safetensors only and no code."""
-    from fastocr_cli.hub import download
+    from fastocr_cli.machine.hub import download
 
     typer.echo(download(model))
     typer.echo(f"check it by: fastocr models check {model}", err=True)
@@ -64,9 +64,9 @@ def check(
     ] = False,
 ) -> int:
     """Load a model, let it read a page of known text, and tell how many characters were wrong."""
+    from fastocr_cli.delivery.stdio import quiet_libraries
+    from fastocr_cli.machine.selftest import run_self_test
     from fastocr_cli.options import Options
-    from fastocr_cli.selftest import run_self_test
-    from fastocr_cli.stdio import quiet_libraries
 
     quiet_libraries()
     options = Options(

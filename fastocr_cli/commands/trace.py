@@ -60,9 +60,9 @@ def trace(
 
     from fastocr_cli.api import load_reader
     from fastocr_cli.bench.trace.record import LOOKS, record
+    from fastocr_cli.delivery.stdio import quiet_libraries
     from fastocr_cli.fixation.settings import split_pairs
     from fastocr_cli.options import Options
-    from fastocr_cli.stdio import quiet_libraries
 
     quiet_libraries()
     options = Options(

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from fastocr_cli.markup import clean_text
 from fastocr_cli.results import PageResult, PageStatus
+from fastocr_cli.text.markup import clean_text
 
 
 @dataclass(frozen=True, slots=True)

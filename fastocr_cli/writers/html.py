@@ -15,10 +15,10 @@ from html import escape
 from importlib.resources import files
 from typing import ClassVar
 
-from fastocr_cli.confidence import confidence_of
-from fastocr_cli.documents import printable
-from fastocr_cli.markup import clean_text
+from fastocr_cli.inputs.documents import printable
 from fastocr_cli.results import PageResult, PageStats, PageStatus
+from fastocr_cli.text.confidence import confidence_of
+from fastocr_cli.text.markup import clean_text
 from fastocr_cli.version import __version__
 from fastocr_cli.writers import html_template as template
 from fastocr_cli.writers.base import Format, Provenance, Style, Totals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from fastocr_cli.documents import storable
+from fastocr_cli.inputs.documents import storable
 from fastocr_cli.results import PageResult
 from fastocr_cli.writers.base import Format
 from fastocr_cli.writers.records import document_record, page_record

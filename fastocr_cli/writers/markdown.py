@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from markdown_it.token import Token
 
-from fastocr_cli.blocks import closing_index, parser, table_of
-from fastocr_cli.neutral import neutralise
 from fastocr_cli.results import PageResult
-from fastocr_cli.tables import parse_html_table
+from fastocr_cli.text.blocks import closing_index, parser, table_of
+from fastocr_cli.text.neutral import neutralise
+from fastocr_cli.text.tables import parse_html_table
 from fastocr_cli.writers.base import Format, Provenance, Style, page_label
 
 

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from fastocr_cli.documents import printable
 from fastocr_cli.errors import OutputError
+from fastocr_cli.inputs.documents import printable
 
 _ADVICE = {
     errno.ENOSPC: "no space left; free some or choose another place with -o",

@@ -17,10 +17,10 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from fastocr_cli.blocks import make_parser
-from fastocr_cli.markup import is_safe_link
-from fastocr_cli.neutral import neutralise
-from fastocr_cli.tables import parse_html_table
+from fastocr_cli.text.blocks import make_parser
+from fastocr_cli.text.markup import is_safe_link
+from fastocr_cli.text.neutral import neutralise
+from fastocr_cli.text.tables import parse_html_table
 
 Environment = MutableMapping[str, Any]
 _HEADING_OFFSET = 2

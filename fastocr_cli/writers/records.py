@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from fastocr_cli.confidence import confidence_of
-from fastocr_cli.documents import storable
-from fastocr_cli.markup import clean_text
-from fastocr_cli.neutral import neutralise
+from fastocr_cli.inputs.documents import storable
 from fastocr_cli.results import Block, Box, PageReading, PageResult, PageStats
+from fastocr_cli.text.confidence import confidence_of
+from fastocr_cli.text.markup import clean_text
+from fastocr_cli.text.neutral import neutralise
 from fastocr_cli.version import __version__
 from fastocr_cli.writers.base import Provenance, Totals
 

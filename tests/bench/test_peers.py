@@ -10,7 +10,7 @@ import pytest
 from fastocr_cli.bench import peers
 from fastocr_cli.bench.scoring import character_error_rate
 from fastocr_cli.errors import MissingModelError
-from fastocr_cli.selftest import HEADING, TEXT, draw_page
+from fastocr_cli.machine.selftest import HEADING, TEXT, draw_page
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -8,9 +8,9 @@ import pymupdf
 import pytest
 
 from fastocr_cli.bench.pages import load_documents
+from fastocr_cli.delivery.ownership import Ownership
 from fastocr_cli.errors import InputError
 from fastocr_cli.options import Options
-from fastocr_cli.ownership import Ownership
 
 WORDS = "Every Tuesday a blue van leaves the market square."
 

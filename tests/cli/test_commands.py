@@ -9,10 +9,10 @@ import jsonschema
 import orjson
 import pytest
 
-from fastocr_cli import hub
 from fastocr_cli.errors import ExitCode, MissingModelError
+from fastocr_cli.machine import hub
+from fastocr_cli.machine.selftest import HEADING, TEXT
 from fastocr_cli.results import PageStatus
-from fastocr_cli.selftest import HEADING, TEXT
 from fastocr_cli.version import __version__
 from tests.cli.fakes import FakeReader, make_pdf
 
@@ -130,23 +130,23 @@ class Literate(FakeReader):
 
 
 def test_check_measures_the_reading(fastocr, monkeypatch):
-    monkeypatch.setattr("fastocr_cli.selftest.load_reader", lambda options: Literate(0))
+    monkeypatch.setattr("fastocr_cli.machine.selftest.load_reader", lambda options: Literate(0))
     result = fastocr("models", "check")
     assert result.code == 0
     assert result.out.startswith(b"embedded: page ok, 0.0% of the characters wrong: ok")
-    monkeypatch.setattr("fastocr_cli.selftest.load_reader", lambda options: Literate(150))
+    monkeypatch.setattr("fastocr_cli.machine.selftest.load_reader", lambda options: Literate(150))
     assert fastocr("models", "check", "embedded").code == ExitCode.PARTIAL
 
 
 def test_self_test_page_is_not_blank():
-    from fastocr_cli.blank import is_blank
-    from fastocr_cli.selftest import draw_page
+    from fastocr_cli.machine.selftest import draw_page
+    from fastocr_cli.raster.blank import is_blank
 
     assert not is_blank(draw_page())
 
 
 def test_doctor(fastocr, monkeypatch):
-    monkeypatch.setattr("fastocr_cli.selftest.load_reader", lambda options: Literate(0))
+    monkeypatch.setattr("fastocr_cli.machine.selftest.load_reader", lambda options: Literate(0))
     result = fastocr("doctor", "--json")
     health = json.loads(result.out)
     assert result.code == 0
@@ -160,7 +160,7 @@ def test_doctor_finds_that_the_model_is_missing(fastocr, monkeypatch):
     def missing(options):
         raise MissingModelError("no such model")
 
-    monkeypatch.setattr("fastocr_cli.selftest.load_reader", missing)
+    monkeypatch.setattr("fastocr_cli.machine.selftest.load_reader", missing)
     result = fastocr("doctor", "--model", "owner/missing")
     assert result.code == ExitCode.MISSING_DEPENDENCY
     assert b"self-test: no such model" in result.out

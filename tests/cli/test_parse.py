@@ -319,3 +319,12 @@ def test_missing_model_is_code_3(fastocr, monkeypatch):
     assert result.code == ExitCode.MISSING_DEPENDENCY
     assert result.err == "error: owner/model is not in the local cache; fetch it by: ...\n"
     assert not Path("a.md").exists()
+
+
+def test_command_with_workers_writes_the_same(fastocr):
+    make_pdf(Path("a.pdf"), 4, blank=(3,))
+    fastocr("parse", "a.pdf", "-o", "one/", "-f", "md,json,html", "-j", "0")
+    result = fastocr("parse", "a.pdf", "missing.pdf", "-o", "two/", "-f", "md,json,html", "-j", "1")
+    assert result.code == ExitCode.PARTIAL
+    for name in ("a.md", "a.json", "a.html"):
+        assert (Path("one") / name).read_bytes() == (Path("two") / name).read_bytes()

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fastocr_cli.blank import is_blank
-from fastocr_cli.documents import Document
 from fastocr_cli.errors import FastocrError
+from fastocr_cli.inputs.documents import Document
+from fastocr_cli.inputs.sources import BadInput, Inputs, resolve
 from fastocr_cli.raster import iter_pages
+from fastocr_cli.raster.blank import is_blank
 from fastocr_cli.results import PageImage
-from fastocr_cli.sources import BadInput, Inputs, resolve
 from tests.soak.make_soak import BROKEN, INPUTS, Entry, make_soak
 from tests.soak.sheets import Sheet
 

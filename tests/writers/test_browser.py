@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from fastocr_cli.neutral import neutralise
-from tests.writers import nasty
+from fastocr_cli.text.neutral import neutralise
+from tests.text import nasty
 from tests.writers.examples import page, pages, written
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)

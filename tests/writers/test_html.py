@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from fastocr_cli.markup import is_safe_link
 from fastocr_cli.results import PageStatus
+from fastocr_cli.text.markup import is_safe_link
 from fastocr_cli.writers.page_html import page_html
 from fastocr_cli.writers.thumbnail import make_thumbnail
-from tests.writers import nasty
+from tests.text import nasty
 from tests.writers.examples import JPEG, page, pages, written
 
 ATTRIBUTES = {

@@ -16,7 +16,7 @@ from fastocr_cli.errors import UsageError
 from fastocr_cli.results import PageStats, PageStatus
 from fastocr_cli.schemas import NAMES, load_schema
 from fastocr_cli.writers.records import page_record, plain
-from tests.writers import nasty
+from tests.text import nasty
 from tests.writers.examples import page, pages, written
 
 

@@ -1,0 +1,1 @@
+"""Where outputs go and how they get there: destinations, files that are ours, standard output."""

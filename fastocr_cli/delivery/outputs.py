@@ -1,0 +1,123 @@
+"""From the events of a run to output files: each document's writers, opened, fed and closed.
+
+A file appears when its last page is written, and only then; what is ours beside it is noted.
+Knows events, destinations and the writers' interface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from fastocr_cli.delivery.destination import Destination
+from fastocr_cli.delivery.ownership import Ownership
+from fastocr_cli.delivery.stdio import abandon
+from fastocr_cli.options import Options
+from fastocr_cli.patience import PatientReader
+from fastocr_cli.pipeline import text_settings
+from fastocr_cli.record.events import DocumentDone, DocumentOpened, Event, PageDone
+from fastocr_cli.writers import FORMATS, Provenance, Style, Writer, open_writer
+from fastocr_cli.writers.mark import carries_our_mark
+
+
+class Outputs:
+    """Writes documents as their pages come; leaving the block by an error discards half ones.
+
+    product: standard output, for a destination that has no files.
+    """
+
+    def __init__(
+        self,
+        destination: Destination,
+        options: Options,
+        reader: PatientReader,
+        product: BinaryIO,
+    ) -> None:
+        self._destination = destination
+        self._options = options
+        self._reader = reader
+        self._product = product
+        self._ownership = Ownership(destination.home) if destination.home else None
+        self._writers: list[tuple[Path | None, Writer]] = []
+        self._has_page = False
+        self._indices: list[int] = []
+        self.written: dict[int, list[Path]] = {}
+        """The files each document has gone into, by its place among the inputs."""
+
+    @property
+    def needs_thumbnails(self) -> bool:
+        return any(FORMATS[name].needs_thumbnail for name in self._destination.formats)
+
+    def __enter__(self) -> Outputs:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for _, writer in self._writers:
+            writer.discard()
+
+    def check(self, indices: Iterable[int]) -> None:
+        """Raises OutputError at once if a file is in the way; better than after an hour."""
+        if self._ownership is None or self._options.overwrite:
+            return
+        for index in indices:
+            for name in self._destination.formats:
+                self._ownership.check(self._destination.path(index, name))
+
+    def add(self, event: Event) -> None:
+        """Take part in what happens: open, write, close."""
+        match event:
+            case DocumentOpened(index, source):
+                self._indices.append(index)
+                if not self._writers:
+                    self._open(index, source)
+            case PageDone(_, result):
+                self._has_page = self._has_page or event.error is None
+                for _, writer in self._writers:
+                    writer.write(result, event.thumbnail)
+            case DocumentDone() if self._destination.folder is not None:
+                self.finish()
+
+    def finish(self) -> None:
+        """Put the open files in their place; none for a document without one drawn page."""
+        while self._writers:
+            path, writer = self._writers.pop(0)
+            if not self._has_page:
+                writer.discard()
+                continue
+            writer.close()
+            if path is not None and self._ownership is not None:
+                self._ownership.note(path)
+                for index in self._indices:
+                    self.written.setdefault(index, []).append(path)
+        self._has_page = False
+        self._indices.clear()
+
+    def abandon(self) -> None:
+        """Standard output's reader has gone: nothing more is written to it."""
+        self._writers.clear()
+        abandon(self._product)
+
+    def _open(self, index: int, source: str) -> None:
+        for name in self._destination.formats:
+            path = None if self._destination.is_stdout else self._destination.path(index, name)
+            writer = open_writer(
+                name,
+                self._product if path is None else path,
+                self._provenance(source),
+                Style(page_breaks=self._options.page_breaks, tables=self._options.tables),
+                overwrite=self._options.overwrite,
+                is_ours=self._ownership.is_ours if self._ownership else carries_our_mark,
+            )
+            self._writers.append((path, writer))
+
+    def _provenance(self, source: str) -> Provenance:
+        return Provenance(
+            source, self._reader.name, self._reader.revision, text_settings(self._options)
+        )

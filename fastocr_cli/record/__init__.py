@@ -1,0 +1,1 @@
+"""What happens in a run (`events.py`) and what is kept of it: journal and report."""

@@ -1,0 +1,1 @@
+"""What a person sees on standard error: the console's lines and the progress display."""

@@ -1,0 +1,156 @@
+"""All wording on standard error: notes, warnings, errors and the closing summary.
+
+Decides by terminal, NO_COLOR, FORCE_COLOR, TERM and the verbosity what is shown and how.
+Progress has its own file; the product never passes through here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TextIO
+
+from fastocr_cli.delivery.destination import Destination
+from fastocr_cli.errors import FastocrError
+from fastocr_cli.inputs.documents import printable
+from fastocr_cli.options import Options
+from fastocr_cli.record.report import DocumentRecord, RunReport
+from fastocr_cli.results import PageResult, PageStatus
+
+_CODES = {"red": "31", "yellow": "33", "green": "32", "dim": "2"}
+_TROUBLES = {
+    PageStatus.TRUNCATED: "cut short at the token limit; raise it with --max-tokens",
+    PageStatus.LOOPED: "the model repeated itself; the repeated end is cut off",
+    PageStatus.FAILED: "not read",
+}
+
+
+class Console:
+    """Speaks to the person at the terminal, or to the log behind it.
+
+    verbosity: -2 errors only, -1 warnings too, 0 the summary too, 1 and 2 details.
+    """
+
+    def __init__(
+        self, stream: TextIO | None = None, *, verbosity: int = 0, color: str = "auto"
+    ) -> None:
+        self._stream = stream
+        self.verbosity = verbosity
+        self.has_color = wants_color(color, self.stream, os.environ)
+
+    @property
+    def stream(self) -> TextIO:
+        """Looked up each time: a live display puts itself in place of `sys.stderr`."""
+        return self._stream or sys.stderr
+
+    @classmethod
+    def for_options(cls, options: Options, stream: TextIO | None = None) -> Console:
+        return cls(stream, verbosity=options.verbose - options.quiet, color=options.color)
+
+    def error(self, error: FastocrError | str) -> None:
+        self._line(f"{self._paint('error:', 'red')} {printable(str(error))}")
+
+    def warn(self, text: str) -> None:
+        if self.verbosity >= -1:
+            self._line(f"{self._paint('warning:', 'yellow')} {printable(text)}")
+
+    def note(self, text: str) -> None:
+        if self.verbosity >= 0:
+            self._line(printable(text))
+
+    def detail(self, text: str) -> None:
+        if self.verbosity >= 1:
+            self._line(self._paint(printable(text), "dim"))
+
+    def page_trouble(self, result: PageResult) -> None:
+        """A line for a page that is not complete, and its warnings where asked for."""
+        where = f"{result.source}, page {result.number}"
+        if not result.status.is_complete:
+            reason = "; ".join(result.warnings) or _TROUBLES[result.status]
+            self.warn(f"{where}: {result.status}: {reason}")
+            return
+        for warning in result.warnings:
+            self.detail(f"{where}: {warning}")
+
+    def summary(self, report: RunReport, destination: Destination) -> None:
+        """The closing line; an error line has said enough where the only input failed."""
+        is_said = len(report.documents) == 1 == len(report.failures)
+        if self.verbosity >= 0 and report.documents and not is_said:
+            self._line(summary_line(report, destination.words))
+
+    def next_step(self, text: str) -> None:
+        if self.verbosity >= -1:
+            self._line(self._paint(text, "dim"))
+
+    def _paint(self, text: str, color: str) -> str:
+        return f"\x1b[{_CODES[color]}m{text}\x1b[0m" if self.has_color else text
+
+    def _line(self, text: str) -> None:
+        print(text, file=self.stream, flush=True)
+
+
+def wants_color(choice: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """--color first, then NO_COLOR, FORCE_COLOR, TERM=dumb, then whether it is a terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR"):
+        return True
+    return environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def summary_line(report: RunReport, destination: str) -> str:
+    """Such as `report.pdf: 2 pages ok in 8.1 s (0.25 pages/s) -> report.md`."""
+    documents = list(report.documents.values())
+    subject = _one(documents[0]) if len(documents) == 1 else f"{len(documents):,} files:"
+    parts = [subject, _pages(report), "in", duration(report.seconds)]
+    if details := _details(report):
+        parts.append(f"({', '.join(details)})")
+    if destination:
+        parts += ["->", destination]
+    return printable(" ".join(parts))
+
+
+def duration(seconds: float) -> str:
+    """8.1 s, 4 min 5 s, 2 h 3 min."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def _one(document: DocumentRecord) -> str:
+    return f"{document.source}:"
+
+
+def _pages(report: RunReport) -> str:
+    """`2 pages ok`, or every status with its count."""
+    present = [(status, report.statuses[status]) for status in PageStatus]
+    present = [(status, count) for status, count in present if count]
+    total = f"{report.pages:,} page{'' if report.pages == 1 else 's'}"
+    if len(present) == 1:
+        counted = f"{total} {present[0][0]}"
+    else:
+        counted = f"{total} ({', '.join(f'{n:,} {s}' for s, n in present)})" if present else total
+    unread = len(report.failures)
+    return f"{counted}, {unread:,} unreadable" if unread and len(report.documents) > 1 else counted
+
+
+def _details(report: RunReport) -> list[str]:
+    details = []
+    if report.pages > report.resumed:
+        details.append(f"{speed(report.pages_per_second)} pages/s")
+    if report.resumed:
+        details.append(f"{report.resumed:,} already read")
+    if report.kept is not None and report.kept < 0.9995:
+        details.append(f"{report.kept:.1%} of the visual tokens attended")
+    return details
+
+
+def speed(value: float) -> str:
+    """Two or three figures: 0.25, 1.7, 23."""
+    return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 10 else f"{value:.0f}"

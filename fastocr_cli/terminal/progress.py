@@ -1,0 +1,161 @@
+"""How far a run has come, on standard error: a bar, plain lines, JSON lines, or nothing.
+
+One object per run and one switch (`--progress`). A bar needs a terminal on standard error,
+whatever FORCE_COLOR says; without one, `auto` means plain lines.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol, TextIO
+
+import orjson
+
+from fastocr_cli.inputs.documents import printable
+from fastocr_cli.record.events import DocumentDone, DocumentFailed, DocumentOpened, Event, PageDone
+from fastocr_cli.record.report import RunReport
+from fastocr_cli.terminal.console import duration, speed
+
+SECONDS_BETWEEN_LINES = 10.0
+SHARE_BETWEEN_LINES = 0.1
+FEWEST_SECONDS_BETWEEN_LINES = 2.0
+
+
+@dataclass
+class Tally:
+    """How much there is and how much is done. Pages of files not yet opened are estimated."""
+
+    files: int
+    files_opened: int = 0
+    files_done: int = 0
+    pages_known: int = 0
+    current: str = ""
+
+    def add(self, event: Event) -> None:
+        match event:
+            case DocumentOpened(_, source, pages):
+                self.files_opened += 1
+                self.pages_known += pages
+                self.current = source
+            case PageDone(_, result):
+                self.current = result.source
+            case DocumentDone():
+                self.files_done += 1
+            case DocumentFailed():
+                self.files_done += 1
+
+    @property
+    def pages(self) -> int:
+        """Pages known, and for each file still closed the mean of the opened ones."""
+        unopened = max(self.files - max(self.files_opened, self.files_done), 0)
+        mean = self.pages_known / self.files_opened if self.files_opened else 1
+        return self.pages_known + round(unopened * mean)
+
+    def seconds_left(self, report: RunReport) -> float | None:
+        rate = report.pages_per_second
+        return max(self.pages - report.pages, 0) / rate if rate else None
+
+
+class Progress(Protocol):
+    """Shown each event after the report has counted it."""
+
+    def show(self, event: Event, tally: Tally, report: RunReport) -> None: ...
+
+
+def make_progress(
+    mode: str, stream: TextIO, verbosity: int
+) -> tuple[Progress, AbstractContextManager[Any]]:
+    """The display for `mode`, and the scope in which it is on the screen."""
+    if mode == "auto":
+        is_screen = stream.isatty() and os.environ.get("TERM") != "dumb"
+        mode = "none" if verbosity < 0 else "bar" if is_screen else "lines"
+    if mode == "bar":
+        from fastocr_cli.terminal.bar import Bar
+
+        bar = Bar(stream)
+        return bar, bar
+    if mode == "json":
+        return JsonLines(stream), nullcontext()
+    return (Lines(stream) if mode == "lines" else Silence()), nullcontext()
+
+
+class Silence:
+    def show(self, event: Event, tally: Tally, report: RunReport) -> None:
+        pass
+
+
+class Lines:
+    """A plain line every ten seconds, or every tenth of the pages but at most every 2 s."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._last_time = time.monotonic()
+        self._last_pages = 0
+
+    def show(self, event: Event, tally: Tally, report: RunReport) -> None:
+        if not isinstance(event, PageDone) or not self._is_due(tally, report):
+            return
+        self._last_time, self._last_pages = time.monotonic(), report.pages
+        print(line(tally, report), file=self._stream, flush=True)
+
+    def _is_due(self, tally: Tally, report: RunReport) -> bool:
+        waited = time.monotonic() - self._last_time
+        share = (report.pages - self._last_pages) / max(tally.pages, 1)
+        is_far = share >= SHARE_BETWEEN_LINES and waited >= FEWEST_SECONDS_BETWEEN_LINES
+        return waited >= SECONDS_BETWEEN_LINES or is_far
+
+
+class JsonLines:
+    """One JSON object per event, for programs."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def show(self, event: Event, tally: Tally, report: RunReport) -> None:
+        values = {
+            **_describe(event),
+            "files_done": tally.files_done,
+            "files": tally.files,
+            "pages_done": report.pages,
+            "pages": tally.pages,
+            "pages_per_second": report.pages_per_second,
+            "seconds_left": tally.seconds_left(report),
+            "kept": report.kept,
+        }
+        print(orjson.dumps(values).decode(), file=self._stream, flush=True)
+
+
+def line(tally: Tally, report: RunReport) -> str:
+    """Such as `12/73 pages, 0/1 files, 0.52 pages/s, 1 min 57 s left, kept 25 %: faq.pdf`."""
+    parts = [
+        f"{report.pages:,}/{tally.pages:,} pages",
+        f"{tally.files_done:,}/{tally.files:,} files",
+    ]
+    parts.append(f"{speed(report.pages_per_second)} pages/s")
+    left = tally.seconds_left(report)
+    if left is not None:
+        parts.append(f"{duration(left)} left")
+    if report.kept is not None:
+        parts.append(f"kept {report.kept:.0%}")
+    return f"{', '.join(parts)}: {printable(tally.current)}"
+
+
+def _describe(event: Event) -> dict[str, Any]:
+    match event:
+        case DocumentOpened(_, source, pages):
+            return {"event": "opened", "source": source, "document_pages": pages}
+        case PageDone(_, result, _, resumed):
+            return {
+                "event": "page",
+                "source": result.source,
+                "page": result.number,
+                "status": result.status,
+                "resumed": resumed,
+            }
+        case DocumentDone(_, source):
+            return {"event": "done", "source": source}
+        case DocumentFailed(_, source, error):
+            return {"event": "failed", "source": source, "error": str(error)}

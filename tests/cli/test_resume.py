@@ -1,0 +1,153 @@
+"""A run that goes on where another ended: nothing lost, read twice or changed by the resume."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fastocr_cli.errors import ExitCode
+from fastocr_cli.results import PageStatus
+from tests.cli.fakes import make_pdf
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_finished_folder_is_not_read_again(fastocr, reader):
+    make_pdf(Path("a.pdf"), 3)
+    assert fastocr("parse", "a.pdf", "-o", "out/").code == 0
+    first = Path("out/a.md").read_bytes()
+    result = fastocr("parse", "a.pdf", "-o", "out/", "-f", "md,html")
+    assert reader.pages_read == [1, 2, 3]
+    assert "3 already read" in result.err
+    assert Path("out/a.md").read_bytes() == first
+    assert Path("out/a.html").read_text().count("data:image/jpeg") == 3
+    fastocr("parse", "a.pdf", "-o", "out/", "--no-resume")
+    assert len(reader.pages_read) == 6
+    fastocr("parse", "a.pdf", "-o", "out/", "--keep", "0.5")
+    assert len(reader.pages_read) == 9
+
+
+def test_single_file_leaves_no_record_once_all_is_well(fastocr, reader):
+    make_pdf(Path("a.pdf"), 2)
+    fastocr("parse", "a.pdf", "-o", "a.md")
+    fastocr("parse", "a.pdf", "-o", "a.md")
+    assert reader.pages_read == [1, 2, 1, 2]
+    assert {p.name for p in Path(".fastocr").iterdir()} == {".gitignore", "outputs.jsonl"}
+
+
+def test_changed_file_is_read_anew(fastocr, reader):
+    make_pdf(Path("a.pdf"), 1)
+    fastocr("parse", "a.pdf", "-o", "out/")
+    make_pdf(Path("a.pdf"), 2)
+    fastocr("parse", "a.pdf", "-o", "out/")
+    assert reader.pages_read == [1, 1, 2]
+
+
+def test_incomplete_pages_wait_for_retry_failed(fastocr, reader):
+    trouble = {2: PageStatus.LOOPED}
+    reader.behave = lambda page, keep: trouble.get(page.number, PageStatus.OK)
+    make_pdf(Path("a.pdf"), 3)
+    first = fastocr("parse", "a.pdf", "-o", "out/", "--max-retries", "0")
+    again = fastocr("parse", "a.pdf", "-o", "out/", "--max-retries", "0")
+    assert (first.code, again.code) == (ExitCode.PARTIAL, ExitCode.PARTIAL)
+    assert reader.pages_read == [1, 2, 3]
+    trouble.clear()
+    healed = fastocr("parse", "a.pdf", "-o", "out/", "--max-retries", "0", "--retry-failed")
+    assert healed.code == 0
+    assert reader.pages_read == [1, 2, 3, 2]
+
+
+def test_a_page_that_failed_is_always_tried_again(fastocr, reader):
+    hiccups = [RuntimeError("a hiccup")]
+
+    def behave(page, keep):
+        if page.number == 2 and hiccups:
+            raise hiccups.pop()
+        return PageStatus.OK
+
+    reader.behave = behave
+    make_pdf(Path("a.pdf"), 3)
+    arguments = ("parse", "a.pdf", "-o", "out/", "--max-retries", "0", "-b", "1")
+    assert fastocr(*arguments).code == ExitCode.PARTIAL
+    assert fastocr(*arguments).code == 0
+    assert reader.pages_read == [1, 3, 2]
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_interrupt_finishes_the_record_and_says_how_to_go_on(fastocr, reader, batch):
+    def behave(page, keep):
+        if page.number == 6 and not interrupted:
+            interrupted.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+        return PageStatus.OK
+
+    interrupted: list[bool] = []
+    reader.behave = behave
+    make_pdf(Path("a.pdf"), 8)
+    arguments = ("parse", "a.pdf", "-o", "a.md", "--batch-size", str(batch))
+    result = fastocr(*arguments)
+    assert result.code == ExitCode.INTERRUPTED
+    recorded = 5 // batch * batch
+    assert f"{recorded} page(s) are on record; run the same command again" in result.err
+    assert not Path("a.md").exists()
+    assert fastocr(*arguments).code == 0
+    assert Path("a.md").read_text().count("# page") == 8
+    assert reader.pages_read[-(8 - recorded) :] == list(range(recorded + 1, 9))
+
+
+def run_slowly(arguments: list[str], log: Path, seconds: float = 0.02) -> subprocess.Popen[bytes]:
+    environment = {
+        **os.environ,
+        "FAKE_LOG": str(log),
+        "FAKE_SECONDS": str(seconds),
+        "PYTHONPATH": str(ROOT),
+    }
+    command = [sys.executable, "-m", "tests.cli.fakes", *arguments]
+    return subprocess.Popen(
+        command, env=environment, cwd=log.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def kill_at(process: subprocess.Popen[bytes], log: Path, pages: int) -> None:
+    """kill -9 once that many pages have begun, at some moment after."""
+    while process.poll() is None:
+        if log.exists() and log.read_text().count("\n") >= pages:
+            time.sleep(random.random() * 0.03)
+            process.kill()
+            break
+        time.sleep(0.002)
+    process.wait()
+
+
+@pytest.mark.parametrize(
+    ("pages", "moments"), [(12, 2), pytest.param(40, 50, marks=pytest.mark.slow)]
+)
+def test_kill_9_loses_at_most_the_page_in_flight(tmp_path, pages, moments):
+    """Killed again and again until it is done: same bytes, and each kill costs at most one page."""
+    random.seed(moments)
+    make_pdf(tmp_path / "a.pdf", pages, blank=(7,))
+    arguments = ["parse", "a.pdf", "-b", "1", "-f", "md,json,jsonl,html", "-q"]
+    assert run_slowly([*arguments, "-o", "whole/"], tmp_path / "whole.log", 0).wait() == 0
+    log = tmp_path / "killed.log"
+    kills = 0
+    for kill in range(moments):
+        begun = log.read_text().count("\n") if log.exists() else 0
+        process = run_slowly([*arguments, "-o", "killed/"], log)
+        kill_at(process, log, begun + 1 + (pages - kill) // (2 * moments))
+        kills += process.returncode == -signal.SIGKILL
+    assert run_slowly([*arguments, "-o", "killed/"], log).wait() == 0
+    assert kills > moments // 2
+    begun_pages = [int(line) for line in log.read_text().split()]
+    assert set(begun_pages) == set(range(1, pages + 1)) - {7}
+    assert len(begun_pages) <= pages - 1 + kills
+    for name in ("a.md", "a.json", "a.jsonl", "a.html"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert not list((tmp_path / "killed").glob("*.part"))
