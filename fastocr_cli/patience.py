@@ -1,7 +1,7 @@
 """A reader that is loaded when first needed, tries again, and survives a lack of memory.
 
 A page that looped, was cut short or failed is read again, first at another scale, then with
-dense attention, as often as allowed; the best attempt is kept. When memory runs out the batch is
+nothing pruned, as often as allowed; the best attempt is kept. When memory runs out the batch is
 halved, for good. Knows the Reader's interface and nothing of files or outputs.
 """
 
@@ -57,7 +57,8 @@ class PatientReader:
     load: gives the Reader; called once, at the first page that needs it.
     batch_size: pages decoded together; None takes what suits the reader's device.
     max_tokens: as the user set it; a page cut short at a limit of the user's is not read again.
-    notify: is told, in a line, when the batch had to shrink.
+    notify: is told, in a line, what to know of the model once it is loaded, and when the batch
+        had to shrink.
     """
 
     def __init__(
@@ -78,7 +79,10 @@ class PatientReader:
 
     @cached_property
     def reader(self) -> Reader:
-        return self._load()
+        reader = self._load()
+        if reader.warning is not None:
+            self._notify(reader.warning)
+        return reader
 
     @property
     def batch_size(self) -> int:
@@ -125,8 +129,9 @@ class PatientReader:
 
     def _rungs(self) -> list[Rung]:
         rungs = [Rung(f"at {OTHER_SCALE:.0%} of the size", scale=OTHER_SCALE)]
-        if self.reader.keep < 1:
-            rungs.append(Rung("with dense attention", arguments=(("keep", 1.0),)))
+        if self.reader.keep < 1 or self.reader.rtprune is not None:
+            whole = (("keep", 1.0), ("is_pruned", False))
+            rungs.append(Rung("with dense attention", arguments=whole))
         return rungs[: self._max_retries]
 
     def _deserves_another(self, attempt: Attempt) -> bool:

@@ -22,7 +22,7 @@ from fastocr_cli.fixation.calibration import find_calibration
 from fastocr_cli.models.base import ModelAdapter, PromptInputs
 from fastocr_cli.models.loading import EMBEDDED, load_adapter
 from fastocr_cli.results import PageImage, PageReading
-from fastocr_cli.rtprune.hook import RTPruneHook
+from fastocr_cli.rtprune.hook import RTPruneHook, caution
 from fastocr_cli.rtprune.settings import RTPruneSettings
 
 PageLike = Image.Image | PageImage | npt.NDArray[np.uint8]
@@ -53,7 +53,7 @@ class Reader:
         self.keep = keep
         self.method = method
         self._fixation = dict(fixation or {})
-        self._rtprune = rtprune
+        self.rtprune = rtprune
         self._policies: dict[float, AttentionPolicy] = {}
         self.policy(keep)  # an impossible setting is an error now and not at the first page
 
@@ -86,6 +86,11 @@ class Reader:
         return cls(adapter, keep=keep, method=method, fixation=fixation, rtprune=rtprune)
 
     @property
+    def warning(self) -> str | None:
+        """What to know before this model is used with these settings, in a line."""
+        return caution(self.adapter) if self.rtprune else None
+
+    @property
     def prompt(self) -> str:
         """The exact text given to the model, its image placeholder unexpanded."""
         return self.adapter.prompt
@@ -115,15 +120,18 @@ class Reader:
         max_tokens: int | None = None,
         *,
         keep: float | None = None,
+        is_pruned: bool = True,
     ) -> list[PageReading]:
         """Read pages together, one reading per image, in order.
 
+        keep: another than the reader's own. is_pruned: False leaves RTPrune out of this call.
         All are in memory at once: give a long document in pieces of `batch_size`.
         """
         pages = [images] if isinstance(images, (Image.Image, PageImage, np.ndarray)) else images
         prepared = [self._prepare(page) for page in pages]
         prompts = [prompt for prompt, _ in prepared]
-        hook = RTPruneHook(self._rtprune, self.adapter, prompts) if self._rtprune else None
+        rtprune = self.rtprune if is_pruned else None
+        hook = RTPruneHook(rtprune, self.adapter, prompts) if rtprune else None
         generations = generate(
             self.adapter,
             prompts,

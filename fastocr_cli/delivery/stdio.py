@@ -48,6 +48,20 @@ def quiet_libraries() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     warnings.filterwarnings("ignore")
     logging.getLogger().setLevel(logging.ERROR)
+    _quiet_loaded()
+
+
+def _quiet_loaded() -> None:
+    """A library that is loaded has read its variables and is told; none is loaded for this."""
+    if "huggingface_hub" in sys.modules:
+        from huggingface_hub.utils import disable_progress_bars
+
+        disable_progress_bars()
+    if "transformers" in sys.modules:
+        from transformers.utils import logging as transformers_logging
+
+        transformers_logging.disable_progress_bar()
+        transformers_logging.set_verbosity_error()
 
 
 def _descriptor(stream: object) -> int | None:

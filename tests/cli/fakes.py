@@ -28,6 +28,9 @@ class FakeReader:
 
     batch_size = 2
 
+    warning: str | None = None
+    rtprune: object = None
+
     def __init__(self, behave: Behaviour | None = None, keep: float = 1.0) -> None:
         self.adapter = SimpleNamespace(
             name="fake", revision="r1", device=SimpleNamespace(type="cpu")
@@ -36,6 +39,7 @@ class FakeReader:
         self.behave = behave or (lambda page, keep: PageStatus.OK)
         self.batches: list[int] = []
         self.pages_read: list[int] = []
+        self.pruned: list[bool] = []
 
     def read(
         self,
@@ -43,8 +47,10 @@ class FakeReader:
         max_tokens: int | None = None,
         *,
         keep: float | None = None,
+        is_pruned: bool = True,
     ) -> list[PageReading]:
         self.batches.append(len(images))
+        self.pruned.append(is_pruned)
         return [self._read_one(page, self.keep if keep is None else keep) for page in images]
 
     def to_markdown(self, text: str) -> str:

@@ -42,6 +42,22 @@ def test_other_scale_comes_first_then_dense_attention():
     assert attempt.warnings == ("looped at first, read again with dense attention",)
 
 
+def test_the_last_attempt_prunes_nothing_before_the_decoder_either():
+    reader = FakeReader(lambda image, keep: LOOPED)
+    reader.rtprune = "some settings"
+    patient(reader).read([page()])
+    assert reader.pruned == [True, True, False]
+
+
+def test_what_to_know_of_the_model_is_said_once():
+    reader, notes = FakeReader(), []
+    reader.warning = "experimental"
+    reading = patient(reader, notify=notes.append)
+    reading.read([page(1)])
+    reading.read([page(2)])
+    assert notes == ["experimental"]
+
+
 def test_only_the_pages_in_trouble_are_read_again():
     def behave(image, keep):
         return LOOPED if image.number == 2 and image.width_px == WIDTH else OK
@@ -82,10 +98,10 @@ class SmallMemory(FakeReader):
         super().__init__()
         self.room = room
 
-    def read(self, images, max_tokens=None, *, keep=None):
+    def read(self, images, max_tokens=None, **more):
         if len(images) > self.room:
             raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
-        return super().read(images, max_tokens, keep=keep)
+        return super().read(images, max_tokens, **more)
 
 
 def test_batch_is_halved_for_good_when_memory_runs_out():

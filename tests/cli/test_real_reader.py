@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from fastocr_cli import api
 from fastocr_cli.errors import ExitCode
 from tests.cli.fakes import make_pdf
 from tests.models.test_reader_identity import tiny_reader
 
+ROOT = Path(__file__).parents[2]
 LOAD = api.load_reader
 
 
@@ -46,6 +52,34 @@ def test_offline_run_reaches_no_network(fastocr, no_network, checkpoint):
     assert document["pages"][0]["stats"]["visual_tokens"] > 0
     fastocr("parse", "a.pdf", "-o", "out/", "-f", "json", *arguments)
     assert Path("out/a.json").read_bytes() == first
+
+
+def test_only_our_own_words_reach_stderr(checkpoint, tmp_path):
+    """In a process of its own, for the libraries' bars and logs are set up when they load."""
+    model = shutil.copytree(checkpoint, tmp_path / "model")
+    weights = load_file(model / "model.safetensors")
+    save_file(
+        {**weights, "stray": torch.zeros(1)}, model / "model.safetensors", metadata={"format": "pt"}
+    )
+    make_pdf(tmp_path / "a.pdf", 1)
+    done = subprocess.run(
+        [sys.executable, "-m", "fastocr_cli", "parse", "a.pdf", "--max-tokens", "3", "--dpi", "72",
+         "--model", str(model), "--rtprune", "0.25", "-o", "a.md"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+    )  # fmt: skip
+    said = [line for line in done.stderr.splitlines() if "page" not in line]
+    assert said == [
+        "warning: rtprune: published for DeepSeek-OCR; with this model it is experimental"
+    ]
+
+
+def test_bars_are_off_where_the_libraries_are_loaded_already(fastocr, no_network, checkpoint):
+    from transformers.utils import logging
+
+    logging.enable_progress_bar()
+    make_pdf(Path("a.pdf"), 1)
+    result = fastocr("parse", "a.pdf", "--model", str(checkpoint), "--max-tokens", "3", "--dpi=72")
+    assert "Loading weights" not in result.err
 
 
 @pytest.mark.parametrize("model", ["owner/missing", "./no-such-folder", "nothing"])

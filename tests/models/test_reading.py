@@ -91,6 +91,15 @@ def test_rtprune_shortens_the_prompt_and_says_so(adapter: LoadAdapter) -> None:
         assert after.stats.extra["rtprune"]["dropped"] > 0
 
 
+def test_rtprune_can_be_left_out_of_one_call(adapter: LoadAdapter) -> None:
+    loaded = adapter("qwen2_5_vl")
+    pruning = Reader(loaded, keep=0.5, rtprune=RTPruneSettings(drop=0.5))
+    [dense] = Reader(loaded).read(PAGES[0], max_tokens=20)
+    [whole] = pruning.read(PAGES[0], max_tokens=20, keep=1.0, is_pruned=False)
+    assert whole.token_ids == dense.token_ids
+    assert "rtprune" not in whole.stats.extra
+
+
 def test_fences_and_front_matter_are_not_the_page(reader: Reader) -> None:
     assert reader.to_markdown("```markdown\n# Title\n\ntext\n```") == "# Title\n\ntext"
     assert reader.to_markdown("text with ```code``` in it") == "text with ```code``` in it"
