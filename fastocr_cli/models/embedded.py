@@ -13,6 +13,7 @@ from torch import Tensor
 from fastocr_cli.models.base import LoadRequest, ModelAdapter, PromptInputs, VisualLayout
 from fastocr_cli.models.hub import ATTENTION
 from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.evidence import Evidence
 from fastocr_cli.reader.eye import Eye
 from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading
 from fastocr_cli.reader.order import ReadingOrder
@@ -73,8 +74,11 @@ class EmbeddedAdapter(ModelAdapter):
         return unwrap(text)
 
     def new_ban(self, prefilled: PageReading) -> ReadingOrder:
-        assert prefilled.starts is not None, "the prompt holds a page"
-        return ReadingOrder(prefilled.starts[0].float().numpy(force=True))
+        starts, columns = prefilled.starts, prefilled.columns
+        assert starts is not None, "the prompt holds a page"
+        assert columns is not None
+        seen = (one[0].float().numpy(force=True) for one in (starts, columns))
+        return ReadingOrder(Evidence(*seen))
 
     def new_place(self) -> Eye:
         return Eye()

@@ -19,7 +19,8 @@ STEPS_PER_CELL = 4
 
 _CELLS_PER_EM = 18.5 / v.CELL_PX
 _SPACE_EM = 0.27
-_HEADINGS = (LineKind.HEADING_1, LineKind.HEADING_2, LineKind.HEADING_3)
+_HEADINGS = {LineKind.HEADING_1: 1.6, LineKind.HEADING_2: 1.25, LineKind.HEADING_3: 1.05}
+"""Size of their type over the usual."""
 _BELIEVABLE = (0.6, 2.2)
 """How far a word's width may lie from the usual and still tell the size of the type."""
 
@@ -40,8 +41,17 @@ _WIDTHS = {v.character_id(c): _CELLS_PER_EM * _width_em(c) for c in v.CHARACTERS
 _WIDTHS[v.UNKNOWN] = _CELLS_PER_EM * 0.5
 
 
+def width_of(token: int) -> float:
+    """A character's usual width in cells."""
+    return _WIDTHS[token]
+
+
 class Eye:
-    """One page's place. `place` is (row, column in quarters of a cell, the line's first column)."""
+    """One page's place.
+
+    scale: the size of the type over the usual. place: (row, column in quarters of a cell, the
+    line's first column).
+    """
 
     def __init__(self) -> None:
         self.row = self.start = 0
@@ -49,7 +59,7 @@ class Eye:
         self._word_start = 0.0
         self._word_width = 0.0  # at the usual size
         self._letters = 0
-        self._scale = 1.0  # the type's size over the usual
+        self.scale = 1.0  # the type's size over the usual
         self._measured = [0.0, 0.0]  # this line's cells, at its own and at the usual size
         self._kind = LineKind.PARAGRAPH
         self._is_new_line = True
@@ -62,7 +72,7 @@ class Eye:
     def add(self, token: int) -> None:
         width = _WIDTHS.get(token)
         if width is not None:
-            self._column += width * self._scale
+            self._column += width * self.scale
             self._word_width += width
             self._letters += 1
         elif (column := v.column_of(token)) is not None:
@@ -71,7 +81,7 @@ class Eye:
             self.row, self._column = row, float(self.start)
         elif (kind := v.kind_of(token)) is not None:
             if kind in _HEADINGS or self._kind in _HEADINGS:
-                self._scale = 1.0
+                self.scale = _HEADINGS.get(kind, 1.0)
             self._kind, self._is_new_line = kind, True
 
     def _begin_word(self, column: int) -> None:
@@ -82,7 +92,7 @@ class Eye:
             if _BELIEVABLE[0] < (column - self._word_start) / usual < _BELIEVABLE[1]:
                 self._measured[0] += column - self._word_start
                 self._measured[1] += usual
-                self._scale = self._measured[0] / self._measured[1]
+                self.scale = self._measured[0] / self._measured[1]
         self._column = self._word_start = float(column)
         self._word_width, self._letters = 0.0, 0
 

@@ -147,10 +147,15 @@ def cell_places(origins: Tensor, rows: int, columns: int) -> tuple[Tensor, Tenso
 
 @dataclass
 class PageReading(CausalLMOutputWithPast):
-    """starts: log-probabilities of what begins in each cell, [B, rows, columns, 16]: nothing, a
-    word (`vocabulary.WORD_START`), or a line of each `LineKind`; None at decode."""
+    """What the tower alone saw goes with the logits; None at decode.
+
+    starts: log-probabilities of what begins in each cell, [B, rows, columns, 16]: nothing, a word
+    (`vocabulary.WORD_START`), or a line of each `LineKind`. columns: those of the character each
+    4 px column shows, 0 for none, [B, rows, columns, 4, characters].
+    """
 
     starts: Tensor | None = None
+    columns: Tensor | None = None
 
 
 class ReaderForPageReading(PreTrainedModel, GenerationMixin):
@@ -238,7 +243,7 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         pixel_values [B, 1, H, W] in -1..1 are read where input_ids holds image tokens.
         The key-value cache goes by the name the installed transformers uses for it.
         """
-        starts = None
+        starts = columns = None
         if inputs_embeds is None:
             assert input_ids is not None, "give input_ids or inputs_embeds"
             inputs_embeds = self.embed_text(input_ids, places)
@@ -246,6 +251,7 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
                 features, visual = self.visual_tokens(pixel_values.to(inputs_embeds.dtype))
                 grid = pixel_values.shape[2] // v.CELL_PX, pixel_values.shape[3] // v.CELL_PX
                 starts = self.start_head(features).log_softmax(-1).unflatten(1, grid)
+                columns = self.column_logits(features).log_softmax(-1).unflatten(1, grid)
                 at_image = torch.eq(input_ids, self.config.image_token_id)[..., None]
                 inputs_embeds = inputs_embeds.masked_scatter(at_image, visual)
         outputs = self.decoder(
@@ -258,7 +264,7 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         )
         hidden = outputs.last_hidden_state[:, -logits_to_keep:]
         written = {CACHE_NAME: getattr(outputs, CACHE_NAME)}
-        return PageReading(logits=self.lm_head(hidden), starts=starts, **written)
+        return PageReading(logits=self.lm_head(hidden), starts=starts, columns=columns, **written)
 
     def prepare_inputs_for_generation(
         self, input_ids: Tensor, pixel_values: Tensor | None = None, **kwargs: Any

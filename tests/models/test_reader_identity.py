@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -19,7 +18,6 @@ from fastocr_cli.models.loading import load_adapter
 from fastocr_cli.reader import vocabulary
 from fastocr_cli.reader.configuration import ReaderConfig
 from fastocr_cli.reader.modeling import ReaderForPageReading
-from fastocr_cli.reader.order import ReadingOrder
 from tests.models.tiny import page, randomise
 
 STEPS = 24
@@ -44,13 +42,16 @@ def tiny_reader(folder: Path) -> Path:
     return folder
 
 
-def as_the_page_bears_out(model: Any, prompt: PromptInputs) -> Callable[[Tensor, Tensor], Tensor]:
+def as_the_page_bears_out(
+    adapter: ModelAdapter, prompt: PromptInputs
+) -> Callable[[Tensor, Tensor], Tensor]:
     """The reader's own rules of order, as the library's `generate` takes them."""
     with torch.inference_mode():
-        starts = model(input_ids=prompt.input_ids, **prompt.features).starts[0].numpy()
+        prefilled = adapter.model(input_ids=prompt.input_ids, **prompt.features)
 
     def process(input_ids: Tensor, scores: Tensor) -> Tensor:
-        order = ReadingOrder(starts)
+        order = adapter.new_ban(prefilled)
+        assert order is not None
         for token in input_ids[0, prompt.length :].tolist():
             order.add(token)
         scores[0, order.banned()] = -torch.inf
@@ -81,7 +82,7 @@ def test_tokens_equal_the_librarys_generate(
             **prompt.features,
             do_sample=False,
             max_new_tokens=STEPS,
-            logits_processor=[as_the_page_bears_out(adapter.model, prompt)],
+            logits_processor=[as_the_page_bears_out(adapter, prompt)],
         )[0, prompt.length :].tolist()
         ours = [*one.token_ids, vocabulary.EOS][: len(expected)]
         assert ours == expected

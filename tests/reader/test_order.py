@@ -1,89 +1,115 @@
-"""Reading goes forward."""
+"""The reader writes only what the page bears out."""
 
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.evidence import Evidence
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.vocabulary import LineKind
 
-
-def after(*tokens: int) -> set[int]:
-    order = ReadingOrder()
-    for token in tokens:
-        order.add(int(token))
-    return set(order.banned())
+ROWS, COLUMNS = 12, 24
+LETTER_COLUMNS = 2  # a letter is half a cell wide, in every line here
 
 
-LETTER = v.character_id("a")
-
-
-def test_words_go_to_the_right() -> None:
-    banned = after(LineKind.PARAGRAPH, v.row_id(4), v.column_id(3), LETTER)
-    assert banned == {v.column_id(i) for i in range(3)}
-
-
-def test_a_line_does_not_begin_where_its_block_was_read() -> None:
-    first = (LineKind.PARAGRAPH, v.row_id(4), v.column_id(3), LETTER)
-    second = (LineKind.LINE, v.row_id(6), v.column_id(3), LETTER)
-    assert after(*first, LineKind.LINE) == {v.row_id(3), v.row_id(4)}
-    assert after(*first, *second, LineKind.LINE) == {v.row_id(i) for i in (3, 4, 5, 6)}
-
-
-def test_a_new_block_may_stand_anywhere() -> None:
-    first = (LineKind.PARAGRAPH, v.row_id(4), v.column_id(3), LETTER)
-    assert after(*first, LineKind.PARAGRAPH) == set()
-    assert after(*first, LineKind.LINE, v.row_id(90)) == set()
-    assert after() == set()
-
-
-@given(st.lists(st.integers(0, v.VOCABULARY_SIZE - 1), max_size=80))
-def test_only_places_are_ever_banned(tokens: list[int]) -> None:
-    banned = after(*tokens)
-    assert all(token >= v.FIRST_COLUMN for token in banned)
-    assert len(banned) <= v.MAX_COLUMNS
-
-
-def page_with_lines(*lines: tuple[int, int]) -> np.ndarray:
-    """Nothing begins on a page of 12 x 20 cells but lines at the (row, column) given."""
-    chances = np.full((12, 20, v.FIRST_CHARACTER), 1e-6, np.float32)
-    chances[..., 0] = 1.0
-    for row, column in lines:
-        chances[row, column, LineKind.LINE] = 1.0
+def log_chances(classes: np.ndarray, count: int) -> np.ndarray:
+    """Log-probabilities that leave no doubt about the classes."""
+    chances = np.full((*classes.shape, count), 1e-6, np.float32)
+    np.put_along_axis(chances, classes[..., None], 1.0, axis=-1)
     return np.log(chances)
 
 
-def allowed(order: ReadingOrder, first: int, count: int) -> set[int]:
-    return set(range(count)) - {token - first for token in order.banned()}
+def page_of(*lines: tuple[int, int, str], kind: LineKind = LineKind.LINE) -> Evidence:
+    """A page of ROWS x COLUMNS cells that clearly shows lines of text at (row, column)."""
+    starts = np.zeros((ROWS, COLUMNS), np.int64)
+    columns = np.zeros((ROWS, COLUMNS * 4), np.int64)
+    for row, column, text in lines:
+        at = column * 4
+        for i, character in enumerate(text):
+            if character != " ":
+                columns[row, at : at + LETTER_COLUMNS] = v.character_id(character)
+                if i == 0 or text[i - 1] == " ":
+                    starts[row, at // 4] = kind if i == 0 else v.WORD_START
+            at += LETTER_COLUMNS
+    return Evidence(
+        log_chances(starts, v.FIRST_CHARACTER),
+        log_chances(columns.reshape(ROWS, COLUMNS, 4), v.FIRST_COLUMN),
+    )
 
 
-def test_a_line_begins_where_one_was_seen_and_only_once() -> None:
-    order = ReadingOrder(page_with_lines((2, 3), (4, 3), (4, 12)))
-    order.add(LineKind.PARAGRAPH)
-    assert allowed(order, v.FIRST_ROW, v.MAX_ROWS) == {2, 4}
-    order.add(v.row_id(4))
-    assert allowed(order, v.FIRST_COLUMN, v.MAX_COLUMNS) == {3, 12}
-    order.add(v.column_id(12))
-    order.add(LETTER)
-    order.add(LineKind.PARAGRAPH)
-    order.add(v.row_id(4))
-    assert allowed(order, v.FIRST_COLUMN, v.MAX_COLUMNS) == {3}
-    order.add(v.column_id(3))
-    order.add(LineKind.PARAGRAPH)
-    assert allowed(order, v.FIRST_ROW, v.MAX_ROWS) == {2}
+def line(row: int, column: int, kind: LineKind = LineKind.LINE) -> list[int]:
+    return [kind, v.row_id(row), v.column_id(column)]
 
 
-def test_a_page_read_to_its_end_bans_no_row_at_all() -> None:
-    order = ReadingOrder(page_with_lines())
-    order.add(LineKind.PARAGRAPH)
-    assert order.banned() == []
+def spelled(word: str) -> list[int]:
+    return [v.character_id(c) for c in word]
 
 
-def test_a_word_begins_where_one_was_seen() -> None:
-    order = ReadingOrder(page_with_lines((2, 3), (2, 9), (7, 11)))
-    for token in (LineKind.PARAGRAPH, v.row_id(2), v.column_id(3), LETTER):
-        order.add(token)
-    assert allowed(order, v.FIRST_COLUMN, v.MAX_COLUMNS) == {3, 9}
+def allowed(evidence: Evidence, *tokens: int) -> set[int]:
+    order = ReadingOrder(evidence)
+    for token in tokens:
+        order.add(int(token))
+    return set(range(v.VOCABULARY_SIZE)) - set(order.banned())
+
+
+TWO_LINES = ((2, 3, "we read"), (4, 3, "pages"))
+
+
+def test_a_line_begins_where_one_was_seen() -> None:
+    first = allowed(page_of(*TWO_LINES), LineKind.LINE)
+    assert first <= {v.row_id(2), v.row_id(4)}
+    assert allowed(page_of(*TWO_LINES), LineKind.LINE, v.row_id(2)) == {v.column_id(3)}
+
+
+def test_no_line_is_read_twice() -> None:
+    read = [*line(2, 3), *spelled("we"), v.column_id(4), *spelled("read"), LineKind.LINE]
+    assert allowed(page_of(*TWO_LINES), *read) == {v.row_id(4)}
+
+
+def test_a_word_holds_what_stands_there() -> None:
+    page = page_of(*TWO_LINES)
+    assert set(spelled("we")) >= allowed(page, *line(2, 3)) & set(spelled("weread"))
+    assert not allowed(page, *line(2, 3)) & set(spelled("adp"))
+
+
+def test_a_word_ends_where_its_ink_ends() -> None:
+    page = page_of(*TWO_LINES)
+    assert allowed(page, *line(2, 3), *spelled("w")) == {v.character_id("e")}
+    assert allowed(page, *line(2, 3), *spelled("we")) == {v.column_id(4)}
+
+
+def test_doubled_letters_are_two() -> None:
+    page = page_of((2, 3, "book"))
+    assert v.character_id("o") in allowed(page, *line(2, 3), *spelled("bo"))
+    assert v.character_id("k") in allowed(page, *line(2, 3), *spelled("boo"))
+
+
+def test_the_page_ends_when_all_is_read() -> None:
+    last = [*line(4, 3), *spelled("pages")]
+    assert v.EOS not in allowed(page_of(*TWO_LINES), *last)
+    assert allowed(page_of(TWO_LINES[1]), *last) == {v.EOS}
+
+
+def test_a_page_without_lines_has_no_text() -> None:
+    assert allowed(page_of()) == {v.EOS}
+
+
+def test_a_line_across_the_edge_of_two_rows_is_read_once() -> None:
+    twice = page_of((2, 3, "we read"), (3, 3, "we read"))
+    read = [*line(2, 3), *spelled("we"), v.column_id(4), *spelled("read")]
+    assert allowed(twice, *read) == {v.EOS}
+
+
+@pytest.mark.parametrize("kind", [LineKind.HEADING_2, LineKind.ITEM, LineKind.CODE])
+def test_a_line_is_of_a_kind_that_was_seen(kind: LineKind) -> None:
+    assert allowed(page_of(*TWO_LINES, kind=kind)) == {kind}
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(0, v.VOCABULARY_SIZE - 1), max_size=60))
+def test_something_is_always_left_to_write(tokens: list[int]) -> None:
+    assert allowed(page_of(*TWO_LINES), *tokens)
