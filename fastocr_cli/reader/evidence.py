@@ -45,7 +45,7 @@ class Evidence:
         shows = _put_right(columns).reshape(len(columns), -1, columns.shape[-1])
         self.shown: Bools = shows > _SEEN
         best = shows.argmax(-1)
-        self.ink = np.where(shows.max(-1) > LIKELY, best, 0)
+        self.ink: npt.NDArray[np.intp] = np.where(shows.max(-1) > LIKELY, best, 0)
 
     @property
     def rows(self) -> int:
@@ -66,14 +66,11 @@ class Evidence:
     def twins(self, row: int, span: slice) -> list[int]:
         """Rows beside `row` that show the same line in the columns `span`: text that stands across
         the edge of two rows may be read in either."""
-        here = self.ink[row, span]
-        beside = (one for one in (row - 1, row + 1) if 0 <= one < self.rows)
-        return [
-            one
-            for one in beside
-            if 2 * np.count_nonzero((here == self.ink[one, span]) & (here > 0))
-            > max(1, np.count_nonzero(self.ink[one, span]))
-        ]
+        beside = [one for one in (row - 1, row + 1) if 0 <= one < self.rows]
+        ink = self.ink[beside, span]
+        alike = np.count_nonzero((ink == self.ink[row, span]) & (ink > 0), axis=1)
+        inked = np.count_nonzero(ink, axis=1)
+        return [one for one, a, n in zip(beside, alike, inked, strict=True) if 2 * a > max(1, n)]
 
 
 def _put_right(log_probabilities: Floats) -> Floats:

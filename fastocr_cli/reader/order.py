@@ -94,7 +94,7 @@ class ReadingOrder:
         columns = np.flatnonzero(line > LIKELY)
         return columns if len(columns) else np.flatnonzero(line > DOUBTFUL)
 
-    def _allow_end(self, allowed: np.ndarray) -> None:
+    def _allow_end(self, allowed: Bools) -> None:
         """The next line, or the end of a page that has been read."""
         unread = self._seen.line
         strongest = float(unread.max(initial=0.0))
@@ -109,65 +109,65 @@ class ReadingOrder:
         if not allowed.any():
             allowed[min(LineKind) : max(LineKind) + 1] = True
 
-    def _allow_in_line(self, allowed: np.ndarray, row: int) -> None:
-        following = self._next_word(row)
-        if following is None:
+    def _allow_in_line(self, allowed: Bools, row: int) -> None:
+        following = self._next_words(row)
+        if not following:
             row, following = self._drifted(row)
-        limit = self._seen.ink.shape[1] if following is None else self._first_ink(row, following)
+        limit = self._first_ink(row, following[0]) if following else self._seen.ink.shape[1]
         is_begun = v.character_of(self._last) is not None
-        is_over = is_begun and not self._has_ink(row, limit)
-        if following is not None and self._seen.word[row, following] < SURE:
+        is_over = self._last == v.CELL or (is_begun and not self._has_ink(row, limit))
+        if following and self._seen.word[row, following[0]] < SURE:
             limit += 2 * COLUMNS_PER_CELL  # perhaps no word begins there
         if not is_over or limit > self._at:
             self._allow_characters(allowed, row, limit)
         if not is_over and allowed.any():
             return
-        if following is None or self._seen.line[row, following] > DOUBTFUL:
+        line = self._seen.line[row, following].max(initial=0.0)
+        if not following or line > DOUBTFUL:
             self._allow_end(allowed)
-        if following is not None and self._seen.line[row, following] < SURE:
-            allowed[v.FIRST_COLUMN + following] = True
+        if following and line < SURE:
+            allowed[v.FIRST_COLUMN + np.array(following)] = True
             allowed[v.CELL] = self._kind in (LineKind.TABLE, LineKind.ROW)
 
     def _first_ink(self, row: int, column: int) -> int:
         """Where the character begins whose middle lies in a cell."""
-        ink, at = self._seen.ink[row], column * COLUMNS_PER_CELL
-        at += int((ink[at : at + COLUMNS_PER_CELL] > 0).argmax())
-        while at > 0 and ink[at] and ink[at - 1] == ink[at]:
-            at -= 1
-        return at
+        ink, cell = self._seen.ink[row], column * COLUMNS_PER_CELL
+        begins = max(0, cell - COLUMNS_PER_CELL)
+        for at in range(begins, min(cell + COLUMNS_PER_CELL, len(ink))):
+            if ink[at] and (at == 0 or ink[at - 1] != ink[at]):
+                run = np.logical_and.accumulate(np.equal(ink[at : at + 8], ink[at])).sum()
+                if at + (run - 1) / 2 >= cell - 0.5:
+                    return at
+        return cell
 
-    def _next_word(self, row: int) -> int | None:
-        """The cell where the next word of this row begins."""
+    def _next_words(self, row: int) -> list[int]:
+        """The cell where the next word of this row begins; two where it may be either."""
         first = max(self._word + 1, int((self._at + 1) / COLUMNS_PER_CELL))
         word = self._seen.word[row, first : first + _FARTHEST_WORD]
-        found = np.flatnonzero(word > POSSIBLE)
-        if not len(found):
-            return None
-        start = int(found[0])
-        if len(found) > 1 and found[1] == start + 1 and word[start + 1] > word[start]:
-            start += 1
-        return first + start
+        found = [first + int(cell) for cell in np.flatnonzero(word > POSSIBLE)]
+        found = [cell for cell in found if self._first_ink(row, cell) >= self._at - 1]
+        return [cell for cell in found if cell <= found[0] + 1]
 
-    def _drifted(self, row: int) -> tuple[int, int | None]:
+    def _drifted(self, row: int) -> tuple[int, list[int]]:
         """On a page that is not quite straight a line goes on in the row beside."""
         span = slice(max(0, int(self._at) - 16), int(self._at))
         for beside in self._seen.twins(row, span):
-            following = self._next_word(beside)
-            if following is not None and self._seen.line[beside, following] < LIKELY:
+            following = self._next_words(beside)
+            if following and self._seen.line[beside, following].max() < LIKELY:
                 self._row = beside
                 return beside, following
-        return row, None
+        return row, []
 
     def _has_ink(self, row: int, limit: int) -> bool:
         """Whether a character that has not been read is likely to stand before `limit`."""
         ink = self._seen.ink[row, math.ceil(self._at) : limit]
-        return bool(np.any((ink > 0) & (ink != self._last))) or np.count_nonzero(ink) > 2
+        return bool(np.any((ink > 0) & (ink != self._last)) or np.count_nonzero(ink) > 2)
 
-    def _allow_characters(self, allowed: np.ndarray, row: int, limit: int) -> None:
+    def _allow_characters(self, allowed: Bools, row: int, limit: int) -> None:
         start = int(self._at)
         reach = math.ceil(self._at + 2 + 3 * self._eye.scale)
         window = slice(start, min(reach, limit) if limit > start else start + 2)
-        shown = self._seen.shown[row, window].any(0)
+        shown: Bools = np.asarray(self._seen.shown[row, window].any(0))
         allowed[: len(shown)] = shown
         allowed[: v.FIRST_CHARACTER] = False
         allowed[v.UNKNOWN] = shown[v.UNKNOWN]
@@ -181,7 +181,8 @@ class ReadingOrder:
         if self._row is None:
             return self._at + usual
         start = int(self._at)
-        same = np.equal(self._seen.ink[self._row, start : start + 4 + int(3 * usual)], token)
+        ink = self._seen.ink[self._row, start : start + 4 + int(3 * usual)]
+        same: Bools = np.asarray(ink == token)
         if not same.any():
             return self._at + usual
         first = int(same.argmax())
