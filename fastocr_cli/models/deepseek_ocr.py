@@ -9,14 +9,11 @@ on the Unlimited-OCR classes with ordinary causal attention in every layer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, Self
 
 from PIL import Image
-from transformers import (
-    PreTrainedTokenizerFast,
-    UnlimitedOcrConfig,
-    UnlimitedOcrForConditionalGeneration,
-)
+from transformers import PreTrainedTokenizerFast, __version__
 from transformers.models.auto.image_processing_auto import get_image_processor_config
 
 from fastocr_cli.errors import MissingModelError, UsageError
@@ -114,7 +111,8 @@ class DeepseekOcrV1Adapter(UnlimitedOcrAdapter):
         """config: version 1's config.json as it is, for transformers has no class for it."""
         tokenizer = PreTrainedTokenizerFast.from_pretrained(request.source, **request.hub_arguments)
         hosted = hosted_config(config.to_dict(), tokenizer.convert_tokens_to_ids("<image>"))
-        model = load_model(request, hosted, UnlimitedOcrForConditionalGeneration)
+        host = hosting_classes().UnlimitedOcrForConditionalGeneration
+        model = load_model(request, hosted, host)
         # The published code sets it in its own generation loop: the model repeats itself without.
         model.generation_config.no_repeat_ngram_size = NO_REPEAT_NGRAM
         return cls(request, model, tokenizer, None)
@@ -126,7 +124,18 @@ class DeepseekOcrV1Adapter(UnlimitedOcrAdapter):
         return grounding.without_references(text)
 
 
-def hosted_config(raw: Mapping[str, Any], image_token_id: int) -> UnlimitedOcrConfig:
+def hosting_classes() -> Any:
+    """transformers' Unlimited-OCR. Raises MissingModelError where it is too old to have it."""
+    try:
+        return import_module("transformers.models.unlimited_ocr")
+    except ImportError as error:
+        raise MissingModelError(
+            f"DeepSeek-OCR v1 runs on transformers' Unlimited-OCR classes, which version "
+            f"{__version__} lacks: pip install --upgrade transformers"
+        ) from error
+
+
+def hosted_config(raw: Mapping[str, Any], image_token_id: int) -> Any:
     """Version 1's config.json in the words of the Unlimited-OCR classes, without its window.
 
     Raises MissingModelError for a config that is not version 1's or that uses latent attention.
@@ -139,7 +148,7 @@ def hosted_config(raw: Mapping[str, Any], image_token_id: int) -> UnlimitedOcrCo
             "DeepSeek-OCR v1; try deepseek-ai/DeepSeek-OCR"
         )
     widths = raw["vision_config"]["width"]
-    return UnlimitedOcrConfig(
+    return hosting_classes().UnlimitedOcrConfig(
         vision_config={
             "sam_config": _sam(widths["sam_vit_b"], raw["vision_config"]["image_size"]),
             "encoder_config": _clip(widths["clip-l-14-224"]),

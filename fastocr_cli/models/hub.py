@@ -12,7 +12,10 @@ from typing import Any, ClassVar, Self
 
 from PIL import Image
 from torch import Tensor
-from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoTokenizer
+from transformers import AutoModelForImageTextToText, AutoTokenizer
+
+# From its own module: transformers 5.17's front door wants torchvision for it.
+from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
 from fastocr_cli.models import layouts
 from fastocr_cli.models.base import LoadRequest, ModelAdapter, PromptInputs, VisualLayout

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, PreTrainedConfig
+from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig, __version__
 
 from fastocr_cli.decoding import attention
 from fastocr_cli.errors import MissingModelError, UsageError
@@ -159,8 +159,14 @@ def _load_config(request: LoadRequest) -> Any:
     _register_reader(request)
     try:
         raw, _ = PreTrainedConfig.get_config_dict(request.source, **request.hub_arguments)
-        if raw.get("model_type") in HOSTED:
+        kind = raw.get("model_type")
+        if kind in HOSTED:
             return PreTrainedConfig.from_dict(raw)
+        if kind and kind not in CONFIG_MAPPING and (kind in FAMILIES or "auto_map" not in raw):
+            raise MissingModelError(
+                f"{request.source} is of kind '{kind}', which transformers {__version__} does not "
+                "know: pip install --upgrade transformers"
+            )
         return AutoConfig.from_pretrained(request.source, **request.hub_arguments)
     except (OSError, ValueError) as error:
         raise _missing(request, error) from error

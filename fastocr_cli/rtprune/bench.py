@@ -23,13 +23,12 @@ from typing import cast
 import torch
 from PIL import Image, ImageDraw
 from torch import Tensor
-from transformers import DynamicCache
-from transformers.models.unlimited_ocr.configuration_unlimited_ocr import UnlimitedOcrTextConfig
-from transformers.models.unlimited_ocr.modeling_unlimited_ocr import UnlimitedOcrTextModel
+from transformers import DynamicCache, PreTrainedModel
 
 from fastocr_cli.decoding.prefill import PrefillHook, PrefillWatch, PrunedPrompt
 from fastocr_cli.models import layouts
 from fastocr_cli.models.base import ModelAdapter, PromptInputs, VisualLayout
+from fastocr_cli.models.deepseek_ocr import hosting_classes
 from fastocr_cli.models.deepseek_pages import MODES, see
 from fastocr_cli.rtprune.hook import RTPruneHook
 from fastocr_cli.rtprune.settings import RTPruneSettings, parse_rtprune
@@ -42,9 +41,10 @@ MEAN_COSINE = 0.39
 """Of random page features, so that the dynamic ratio lands near the published mean of 0.16."""
 
 
-def decoder(layers: int, device: torch.device, dtype: torch.dtype) -> UnlimitedOcrTextModel:
+def decoder(layers: int, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
     """The language model of DeepSeek-OCR: hidden 1280, 10 heads, 64 + 2 experts, 6 active."""
-    config = UnlimitedOcrTextConfig(
+    classes = hosting_classes()
+    config = classes.UnlimitedOcrTextConfig(
         vocab_size=8,  # prefill is timed from embeddings to hidden states
         num_hidden_layers=layers,
         layer_types=["full_attention"] * layers,
@@ -54,7 +54,7 @@ def decoder(layers: int, device: torch.device, dtype: torch.dtype) -> UnlimitedO
     torch.set_default_dtype(dtype)
     try:
         with device:
-            return UnlimitedOcrTextModel(config).eval()
+            return classes.UnlimitedOcrTextModel(config).eval()
     finally:
         torch.set_default_dtype(default)
 
@@ -106,9 +106,7 @@ class Timings:
 class PrefillBench:
     """One decoder, one prompt, several settings of the method in turn; clock: in seconds."""
 
-    def __init__(
-        self, model: UnlimitedOcrTextModel, prompt: PromptInputs, clock: Callable[[], float]
-    ):
+    def __init__(self, model: PreTrainedModel, prompt: PromptInputs, clock: Callable[[], float]):
         self._model, self._prompt, self._clock = model, prompt, clock
         self._device = model.device
         self._embeds = random_embeds(

@@ -9,11 +9,9 @@ from transformers import (
     DeepseekOcr2Config,
     DeepseekOcr2ForConditionalGeneration,
     PreTrainedTokenizerFast,
-    UnlimitedOcrConfig,
-    UnlimitedOcrForConditionalGeneration,
 )
 
-from tests.models.tiny import byte_tokenizer, randomise, write_checkpoint
+from tests.models.tiny import byte_tokenizer, randomise, recent, write_checkpoint
 
 HALVES = [0.5, 0.5, 0.5]
 
@@ -103,8 +101,9 @@ def deepseek_ocr2(folder: Path) -> Path:
 
 
 def unlimited_ocr(folder: Path) -> Path:
+    classes = recent("unlimited_ocr")
     tokenizer = deepseek_tokenizer(chat_template=PLAIN)
-    config = UnlimitedOcrConfig(
+    config = classes.UnlimitedOcrConfig(
         vision_config={
             "sam_config": sam(32),
             "encoder_config": {
@@ -128,6 +127,6 @@ def unlimited_ocr(folder: Path) -> Path:
         "image_mean": HALVES,
         "image_std": HALVES,
     }
-    model = randomise(UnlimitedOcrForConditionalGeneration(config))
+    model = randomise(classes.UnlimitedOcrForConditionalGeneration(config))
     processor = {"processor_class": "UnlimitedOcrProcessor"}
     return write_checkpoint(folder, model, tokenizer, preprocessor, processor)

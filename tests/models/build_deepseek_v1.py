@@ -15,10 +15,9 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from transformers import UnlimitedOcrConfig, UnlimitedOcrForConditionalGeneration
 
 from tests.models.build_deepseek import deepseek_tokenizer, moe_text
-from tests.models.tiny import randomise
+from tests.models.tiny import randomise, recent
 
 CLIP_WIDTH, SAM_WIDTH = 32, 16
 SHARD = "model-00001-of-000001.safetensors"
@@ -92,10 +91,11 @@ def config_json(language: dict[str, Any], global_layers: Sequence[int]) -> dict[
     }
 
 
-def hosting_model(global_layers: Sequence[int] = ()) -> UnlimitedOcrForConditionalGeneration:
+def hosting_model(global_layers: Sequence[int] = ()) -> Any:
     """The same network on the classes that host it, written down independently of the adapter."""
+    classes = recent("unlimited_ocr")
     tokenizer = deepseek_tokenizer()
-    config = UnlimitedOcrConfig(
+    config = classes.UnlimitedOcrConfig(
         vision_config={
             "sam_config": {
                 "hidden_size": SAM_WIDTH,
@@ -115,7 +115,7 @@ def hosting_model(global_layers: Sequence[int] = ()) -> UnlimitedOcrForCondition
         text_config={**moe_text(tokenizer), "layer_types": ["full_attention"] * 2},
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
     )
-    model = UnlimitedOcrForConditionalGeneration(config).eval()
+    model = classes.UnlimitedOcrForConditionalGeneration(config).eval()
     randomise(model)
     return model
 
@@ -137,7 +137,7 @@ def deepseek_ocr_v1(folder: Path, global_layers: Sequence[int] = ()) -> Path:
     return folder
 
 
-def v1_tensors(model: UnlimitedOcrForConditionalGeneration) -> dict[str, Tensor]:
+def v1_tensors(model: Any) -> dict[str, Tensor]:
     """Every tensor of version 1, named as there; CLIP's stem is unused but present."""
     core: Any = model.model
     found = {

@@ -8,8 +8,6 @@ from typing import Any
 from transformers import (
     GotOcr2Config,
     GotOcr2ForConditionalGeneration,
-    GraniteDoclingConfig,
-    GraniteDoclingForConditionalGeneration,
     HunYuanVLConfig,
     HunYuanVLForConditionalGeneration,
     Idefics3Config,
@@ -22,7 +20,13 @@ from transformers import (
     SmolVLMForConditionalGeneration,
 )
 
-from tests.models.tiny import byte_tokenizer, randomise, write_checkpoint
+from tests.models.tiny import (
+    byte_tokenizer,
+    needs_image_processor,
+    randomise,
+    recent,
+    write_checkpoint,
+)
 
 CLIP_MEAN = [0.48145466, 0.4578275, 0.40821073]
 CLIP_STD = [0.26862954, 0.26130258, 0.27577711]
@@ -195,6 +199,7 @@ IDEFICS_TEMPLATE = (
 
 
 def _idefics(folder: Path, config_class: type, model_class: type, name: str) -> Path:
+    needs_image_processor(name)
     tokenizer = byte_tokenizer(
         IDEFICS_TOKENS,
         named={
@@ -243,6 +248,7 @@ def idefics3(folder: Path) -> Path:
 
 def granite_docling(folder: Path) -> Path:
     """The 500M model's own class: tiles of 64 px here, DocTags in the vocabulary."""
+    classes = recent("granite_docling")
     tokenizer = byte_tokenizer(
         [*IDEFICS_TOKENS, "<doctag>", "</doctag>", "<text>", "</text>", "<loc_7>"],
         named={"image_token": "<image>"},
@@ -250,7 +256,7 @@ def granite_docling(folder: Path) -> Path:
         pad_token="<|endoftext|>",
         chat_template=IDEFICS_TEMPLATE,
     )
-    config = GraniteDoclingConfig(
+    config = classes.GraniteDoclingConfig(
         vision_config={
             "hidden_size": 32,
             "intermediate_size": 48,
@@ -277,11 +283,12 @@ def granite_docling(folder: Path) -> Path:
         "max_patches": 6,
     }
     processor = {"processor_class": "GraniteDoclingProcessor", "image_seq_len": 16}
-    model = randomise(GraniteDoclingForConditionalGeneration(config))
+    model = randomise(classes.GraniteDoclingForConditionalGeneration(config))
     return write_checkpoint(folder, model, tokenizer, preprocessor, processor)
 
 
 def hunyuan_vl(folder: Path) -> Path:
+    needs_image_processor("HunYuanVL")
     marks = {
         "image_start_token": "<｜hy_place▁holder▁no▁100｜>",
         "image_end_token": "<｜hy_place▁holder▁no▁101｜>",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,7 +85,22 @@ def test_a_kind_of_model_that_cannot_read_pages(tmp_path: Path) -> None:
 
 def test_a_kind_nobody_knows(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "from_the_future"}))
-    assert isinstance(failure(tmp_path), MissingModelError)
+    error = failure(tmp_path)
+    assert isinstance(error, MissingModelError)
+    assert "'from_the_future'" in str(error)
+    assert "pip install --upgrade transformers" in str(error)
+
+
+def test_classes_that_an_older_library_lacks(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """transformers 5.17 is allowed and has no Unlimited-OCR, on which version 1 runs."""
+    folder = checkpoint("deepseek_vl_v2")
+    monkeypatch.setitem(sys.modules, "transformers.models.unlimited_ocr", None)
+    error = failure(folder)
+    assert isinstance(error, MissingModelError)
+    assert "pip install --upgrade transformers" in str(error)
+    assert "\n" not in str(error)
 
 
 def test_pickled_weights_are_not_loaded(checkpoint: Checkpoint, tmp_path: Path) -> None:

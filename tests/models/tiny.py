@@ -13,11 +13,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
+import transformers
 from PIL import Image, ImageDraw
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from torch import nn
 from transformers import PreTrainedTokenizerFast
+
+
+def recent(kind: str) -> Any:
+    """transformers' module for a kind of model; skips the test where it is too old to have it."""
+    reason = f"transformers {transformers.__version__} has no {kind}"
+    return pytest.importorskip(f"transformers.models.{kind}", reason=reason)
+
+
+def needs_image_processor(name: str) -> None:
+    """Skips the test where transformers gives its Pillow class only beside torchvision."""
+    hidden = getattr(getattr(transformers, f"{name}ImageProcessorPil"), "_backends", ())
+    if "torchvision" in hidden:
+        pytest.skip(f"transformers {transformers.__version__} wants torchvision for {name}")
 
 
 def byte_tokenizer(
