@@ -117,9 +117,7 @@ class Batch:
         """
         logits = logits.float()
         for row, page in enumerate(self.pages):
-            banned = page.banned_tokens()
-            if banned:
-                logits[row, banned] = -torch.inf
+            page.weigh(logits[row])
         best, tokens = logits.max(dim=1)
         logprobs = best - logits.logsumexp(dim=1)
         # One transfer for both; float32 holds every token id exactly.

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from fastocr_cli.decoding.ngrams import NgramBan
 from fastocr_cli.decoding.shape import DecoderFacts
 from fastocr_cli.decoding.stopping import RepetitionGuard, RepetitionLimits
 from fastocr_cli.fixation.policy import PolicyStats
-from fastocr_cli.models.base import ModelAdapter, PromptInputs, TokenBan, VisualLayout
+from fastocr_cli.models.base import ModelAdapter, PromptInputs, TokenBias, VisualLayout
 from fastocr_cli.results import Box, PageStats, PageStatus
 
 
@@ -50,7 +53,8 @@ class Page:
         self._guard = RepetitionGuard(adapter.detokenize, limits)
         self._adapter = adapter
         self._place = adapter.new_place()
-        self._bans: list[TokenBan] = []
+        self._ngrams: NgramBan | None = None
+        self._bias: TokenBias | None = None
 
     @property
     def is_finished(self) -> bool:
@@ -60,9 +64,8 @@ class Page:
         """The prompt as the decoder saw it, after any pruning, and what the model returned."""
         self._layout, self._prompt_tokens = layout, prompt_tokens
         model = self._adapter.model
-        ngrams = NgramBan.of(model.generation_config, self.prompt.input_ids[0].tolist())
-        bans = ngrams, self._adapter.new_ban(outputs)
-        self._bans = [ban for ban in bans if ban is not None]
+        self._ngrams = NgramBan.of(model.generation_config, self.prompt.input_ids[0].tolist())
+        self._bias = self._adapter.new_bias(outputs)
 
     @property
     def place(self) -> tuple[int, ...] | None:
@@ -75,8 +78,13 @@ class Page:
         self._decode_ms += elapsed_ms
         self._attention_ms += attention_ms
 
-    def banned_tokens(self) -> list[int]:
-        return [token for ban in self._bans for token in ban.banned()]
+    def weigh(self, logits: Tensor) -> None:
+        """Change the next token's logits, [vocabulary], by what is known beside the decoder."""
+        banned = self._ngrams.banned() if self._ngrams else []
+        if banned:
+            logits[banned] = -torch.inf
+        if self._bias is not None:
+            logits += torch.from_numpy(self._bias.bias()).to(logits.device)
 
     def accept(self, token: int, logprob: float) -> None:
         """The next token; a stop token ends the page and is not part of its text."""
@@ -85,7 +93,7 @@ class Page:
             return
         self.token_ids.append(token)
         self.logprobs.append(logprob)
-        for follower in (*self._bans, self._place):
+        for follower in (self._ngrams, self._bias, self._place):
             if follower is not None:
                 follower.add(token)
         cut = self._guard.find_loop(self.token_ids)

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from PIL import Image
 from torch import Tensor
@@ -127,12 +129,13 @@ class LoadRequest:
         }
 
 
-class TokenBan(Protocol):
-    """Follows one page's tokens and says which may not come next."""
+class TokenBias(Protocol):
+    """Follows one page's tokens and says what the page itself tells of the next one."""
 
     def add(self, token: int) -> None: ...
 
-    def banned(self) -> list[int]: ...
+    def bias(self) -> npt.NDArray[np.float32]:
+        """To be added to the logits, [vocabulary]; -inf for what cannot come next."""
 
 
 class TokenPlace(Protocol):
@@ -191,8 +194,8 @@ class ModelAdapter(ABC):
         """Per token its place on the page as the model wrote it, or None if it does not say."""
         return None
 
-    def new_ban(self, prefilled: Any) -> TokenBan | None:
-        """What one page's tokens may not be followed by, for models whose tokens can tell.
+    def new_bias(self, prefilled: Any) -> TokenBias | None:
+        """What one page tells of the next token beside the decoder, for models that look twice.
 
         prefilled: what the model returned for the prompt.
         """

@@ -73,7 +73,7 @@ class EmbeddedAdapter(ModelAdapter):
     def to_markdown(self, text: str) -> str:
         return unwrap(text)
 
-    def new_ban(self, prefilled: PageReading) -> ReadingOrder:
+    def new_bias(self, prefilled: PageReading) -> ReadingOrder:
         starts, columns = prefilled.starts, prefilled.columns
         assert starts is not None, "the prompt holds a page"
         assert columns is not None

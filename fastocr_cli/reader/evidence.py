@@ -1,17 +1,19 @@
 """What the tower alone saw of a page: where lines and words begin, and what each column shows.
 
-The decoder writes; this says what it may write. The two are used together as the frame-wise and
+The two are used together as the frame-wise and
 the attention branch are in hybrid CTC/attention speech recognition (Watanabe et al., 2017), whose
-attention branch likewise loses its place on long inputs when it is left alone. Here the frame-wise
-branch only rules out: it never prefers one thing it saw to another.
+attention branch likewise loses its place on long inputs when it is left alone.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.eye import width_of
 from fastocr_cli.reader.vocabulary import LineKind
 
 COLUMNS_PER_CELL = 4
@@ -19,11 +21,30 @@ NOTHING_WEIGHT = 0.1
 """Training counts cells and columns in which nothing is that much; chances are put right by it."""
 
 DOUBTFUL, POSSIBLE, LIKELY, SURE = 0.05, 0.15, 0.5, 0.9
-_SEEN = 0.03
 _KINDS = slice(min(LineKind), max(LineKind) + 1)
+
+_WIDEST = 12
+"""Columns a character may take."""
+_TELLING = 320
+"""Columns that tell the size of a line's type."""
+_USUAL_WIDTHS = np.array([0.0] * v.FIRST_CHARACTER + [width_of(i) for i in v.CHARACTER_IDS])
 
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Glyph:
+    """The columns start..stop of a row, which show one character: chances [characters], 0 for the
+    class that stands for none."""
+
+    start: int
+    stop: int
+    chances: Floats
+
+    @property
+    def likeliest(self) -> int:
+        return int(self.chances.argmax())
 
 
 class Evidence:
@@ -31,8 +52,8 @@ class Evidence:
 
     kinds: chance that an unread line of each `LineKind` begins in a cell, [rows, columns, kinds].
     line: that one of any kind does; word: that a word or a line does; [rows, columns].
-    shown: bool [rows, 4 * columns, characters], what each column may show. ink: the character each
-    column is likely to show, 0 for none or for doubt; [rows, 4 * columns].
+    shows: chance of each character (0: none) in each column, [rows, 4 * columns, characters].
+    ink: the likeliest character where there is likely to be one, else 0; [rows, 4 * columns].
     """
 
     def __init__(self, starts: Floats, columns: Floats) -> None:
@@ -42,10 +63,9 @@ class Evidence:
         self.kinds = begins[..., _KINDS].copy()
         self.line = self.kinds.sum(-1)
         self.word = self.line + begins[..., v.WORD_START]
-        shows = _put_right(columns).reshape(len(columns), -1, columns.shape[-1])
-        self.shown: Bools = shows > _SEEN
-        best = shows.argmax(-1)
-        self.ink: npt.NDArray[np.intp] = np.where(shows.max(-1) > LIKELY, best, 0)
+        self.shows = _put_right(columns).reshape(len(columns), -1, columns.shape[-1])
+        best = self.shows[..., 1:].argmax(-1) + 1
+        self.ink: npt.NDArray[np.intp] = np.where(self.shows[..., 0] < LIKELY, best, 0)
 
     @property
     def rows(self) -> int:
@@ -54,6 +74,37 @@ class Evidence:
     @property
     def columns(self) -> int:
         return self.line.shape[1]
+
+    def glyph(self, row: int, start: int, stop: int) -> Glyph | None:
+        """The first character in the columns start..stop of a row; it may reach beyond them.
+
+        A single column that shows nothing for certain is the seam between two characters.
+        """
+        ink = self.ink[row]
+        at = start
+        while at < stop and at < len(ink):
+            if not ink[at]:
+                at += 1
+                continue
+            end = at + int(np.logical_and.accumulate(ink[at : at + _WIDEST] == ink[at]).sum())
+            chances = self.shows[row, at:end].mean(0)
+            chances[0] = 0.0
+            if end - at > 1 or chances.max() > LIKELY:
+                return Glyph(at, end, chances / chances.sum())
+            at = end
+        return None
+
+    def type_size(self, row: int, start: int) -> float:
+        """How wide characters are in a row from column `start` on, over their usual width."""
+        ink = self.ink[row, start : start + _TELLING]
+        edges = np.flatnonzero(np.diff(ink, prepend=0, append=0))
+        lengths = np.diff(edges)
+        shown = ink[edges[:-1]]
+        is_character = shown >= v.FIRST_CHARACTER
+        if not is_character.any():
+            return 1.0
+        usual = COLUMNS_PER_CELL * _USUAL_WIDTHS[shown[is_character]]
+        return float(np.median(lengths[is_character] / usual))
 
     def mark_read(self, row: int, column: int) -> None:
         """A word or a line was read there."""

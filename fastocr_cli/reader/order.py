@@ -1,10 +1,10 @@
-"""What the reader may not write next, because the page does not bear it out.
+"""What the reader may write next, as far as the page tells.
 
 The reader names the place of every line and word, and the tower saw what stands where; so a slip
 of the decoder can be seen before it is written. Lines and words begin only where one was seen to
-begin that has not been read yet, reading goes forward, a word holds only characters that may stand
-there, and it ends where the ink ends. What is left open, the decoder decides: which line comes
-next, what kind of line it is, and which of the characters that were seen.
+begin that has not been read yet, reading goes forward, and a word ends where its ink ends. Which
+line comes next and of what kind it is the decoder decides; which character comes next the decoder
+and the tower decide together.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import (
@@ -20,8 +21,9 @@ from fastocr_cli.reader.evidence import (
     LIKELY,
     POSSIBLE,
     SURE,
-    Bools,
     Evidence,
+    Floats,
+    Glyph,
 )
 from fastocr_cli.reader.eye import Eye, width_of
 from fastocr_cli.reader.vocabulary import LineKind
@@ -31,6 +33,10 @@ _FARTHEST_WORD = 14
 _BLOCK_STEP, _BLOCK_INDENT = 4, 8
 """Rows below one line of a block, and columns beside its start, within which the next begins."""
 _CONTINUING = (LineKind.LINE, LineKind.ROW)
+_TOWER_WEIGHT, _FLOOR = 1.0, 0.003
+"""How much the tower's likelihood of a character counts beside the decoder's, and its floor."""
+_DOUBLED = 1.6
+"""A run of one character that much wider than usual may well be that character twice."""
 
 
 class ReadingOrder:
@@ -43,35 +49,45 @@ class ReadingOrder:
         self._row: int | None = None
         self._word = 0  # the cell where the word began
         self._at = 0.0  # first column (a quarter of a cell) that has not been read
+        self._size = 1.0  # the line's type over the usual
+        self._doubled = 0.0  # chance that the last character stands there twice
+        self._may_double = False
         self._last = v.BOS
 
     def add(self, token: int) -> None:
         self._eye.add(token)
-        self._last = token
+        self._doubled = 0.0
         if (kind := v.kind_of(token)) is not None:
             self._kind, self._row = kind, None
         elif (row := v.row_of(token)) is not None:
             self._row = min(row, self._seen.rows - 1)
         elif (column := v.column_of(token)) is not None and self._row is not None:
             column = min(column, self._seen.columns - 1)
+            if v.row_of(self._last) is not None:
+                self._size = self._seen.type_size(self._row, column * COLUMNS_PER_CELL)
             self._word = column
             self._seen.mark_read(self._row, column)
             self._at = float(self._first_ink(self._row, column))
         elif v.character_of(token) is not None:
-            self._at = self._after(token)
+            self._pass(token)
+        self._last = token
 
-    def banned(self) -> list[int]:
-        """Tokens that the page does not bear out; never all of them."""
-        allowed = np.zeros(v.VOCABULARY_SIZE, bool)
+    def bias(self) -> Floats:
+        """What to add to the logits of the next token, [vocabulary]; -inf for what the page does
+        not bear out, never everywhere."""
+        bias = np.full(v.VOCABULARY_SIZE, -np.inf, np.float32)
         if v.kind_of(self._last) is not None:
-            allowed[v.FIRST_ROW + self._rows()] = True
+            bias[v.FIRST_ROW + self._rows()] = 0.0
         elif v.row_of(self._last) is not None and self._row is not None:
-            allowed[v.FIRST_COLUMN + self._first_columns(self._row)] = True
+            bias[v.FIRST_COLUMN + self._first_columns(self._row)] = 0.0
         elif self._row is None:
-            self._allow_end(allowed)
+            self._allow_end(bias)
         else:
-            self._allow_in_line(allowed, self._row)
-        return np.flatnonzero(~allowed).tolist() if allowed.any() else []
+            self._allow_in_line(bias, self._row)
+        if self._doubled > DOUBTFUL:
+            bias += math.log(1 - self._doubled + _FLOOR)
+            bias[self._last] = math.log(self._doubled)
+        return bias if np.isfinite(bias).any() else np.zeros_like(bias)
 
     def _rows(self) -> np.ndarray:
         """Rows in which an unread line of this kind begins; those of one block follow closely."""
@@ -94,58 +110,82 @@ class ReadingOrder:
         columns = np.flatnonzero(line > LIKELY)
         return columns if len(columns) else np.flatnonzero(line > DOUBTFUL)
 
-    def _allow_end(self, allowed: Bools) -> None:
+    def _allow_end(self, bias: Floats) -> None:
         """The next line, or the end of a page that has been read."""
         unread = self._seen.line
         strongest = float(unread.max(initial=0.0))
-        allowed[v.EOS] = strongest < LIKELY
+        if strongest < LIKELY:
+            bias[v.EOS] = 0.0
+        if strongest <= DOUBTFUL:
+            return
         kinds = self._seen.kinds[unread > min(LIKELY, 0.9 * strongest)].max(0, initial=0.0)
         below = slice(self._eye.row + 1, self._eye.row + 1 + _BLOCK_STEP)
         near = max(0, self._eye.start - _BLOCK_INDENT), self._eye.start + _BLOCK_INDENT + 1
         continued = self._seen.kinds[below, slice(*near)].max((0, 1), initial=0.0)
-        for kind in LineKind:
-            chance = (continued if kind in _CONTINUING else kinds)[kind - min(LineKind)]
-            allowed[kind] = strongest > DOUBTFUL and chance > POSSIBLE
-        if not allowed.any():
-            allowed[min(LineKind) : max(LineKind) + 1] = True
+        possible = [
+            kind
+            for kind in LineKind
+            if (continued if kind in _CONTINUING else kinds)[kind - min(LineKind)] > POSSIBLE
+        ]
+        bias[possible or list(LineKind)] = 0.0
 
-    def _allow_in_line(self, allowed: Bools, row: int) -> None:
+    def _allow_in_line(self, bias: Floats, row: int) -> None:
         following = self._next_words(row)
         if not following:
             row, following = self._drifted(row)
         limit = self._first_ink(row, following[0]) if following else self._seen.ink.shape[1]
-        is_begun = v.character_of(self._last) is not None
-        is_over = self._last == v.CELL or (is_begun and not self._has_ink(row, limit))
-        if following and self._seen.word[row, following[0]] < SURE:
-            limit += 2 * COLUMNS_PER_CELL  # perhaps no word begins there
-        if not is_over or limit > self._at:
-            self._allow_characters(allowed, row, limit)
-        if not is_over and allowed.any():
+        glyph = None if self._last == v.CELL else self._glyph(row, limit)
+        if glyph is not None:
+            self._weigh_characters(bias, glyph)
+            return
+        if v.column_of(self._last) is not None:  # a word must follow, however faint
+            bias[v.FIRST_CHARACTER : v.FIRST_COLUMN] = bias[v.UNKNOWN] = 0.0
             return
         line = self._seen.line[row, following].max(initial=0.0)
         if not following or line > DOUBTFUL:
-            self._allow_end(allowed)
+            self._allow_end(bias)
         if following and line < SURE:
-            allowed[v.FIRST_COLUMN + np.array(following)] = True
-            allowed[v.CELL] = self._kind in (LineKind.TABLE, LineKind.ROW)
+            bias[v.FIRST_COLUMN + np.array(following)] = 0.0
+            if self._kind in (LineKind.TABLE, LineKind.ROW):
+                bias[v.CELL] = 0.0
+            if self._seen.word[row, following].max() < SURE:  # perhaps the word goes on
+                glyph = self._glyph(row, limit + 2 * COLUMNS_PER_CELL)
+                if glyph is not None:
+                    self._weigh_characters(bias, glyph)
+
+    def _glyph(self, row: int, limit: int) -> Glyph | None:
+        reach = math.ceil(self._at + 3 + 4 * self._size)
+        return self._seen.glyph(row, round(self._at), min(limit, reach))
+
+    def _weigh_characters(self, bias: Floats, glyph: Glyph) -> None:
+        likelihood = np.log(glyph.chances[v.FIRST_CHARACTER :] + _FLOOR)
+        bias[v.FIRST_CHARACTER : v.FIRST_COLUMN] = _TOWER_WEIGHT * likelihood
+        bias[v.UNKNOWN] = _TOWER_WEIGHT * np.log(glyph.chances[v.UNKNOWN] + _FLOOR)
 
     def _first_ink(self, row: int, column: int) -> int:
-        """Where the character begins whose middle lies in a cell."""
+        """Where the character begins whose middle lies in a cell; best behind a gap."""
         ink, cell = self._seen.ink[row], column * COLUMNS_PER_CELL
-        begins = max(0, cell - COLUMNS_PER_CELL)
-        for at in range(begins, min(cell + COLUMNS_PER_CELL, len(ink))):
-            if ink[at] and (at == 0 or ink[at - 1] != ink[at]):
-                run = np.logical_and.accumulate(np.equal(ink[at : at + 8], ink[at])).sum()
-                if at + (run - 1) / 2 >= cell - 0.5:
-                    return at
-        return cell
+        first, stop = max(0, cell - COLUMNS_PER_CELL), min(cell + COLUMNS_PER_CELL, len(ink))
+        begins = [at for at in range(first, stop) if ink[at] and (not at or ink[at - 1] != ink[at])]
+        for at in begins:
+            if (not at or not ink[at - 1]) and self._middle(ink, at) >= cell - 1:
+                return at
+        return next((at for at in begins if self._middle(ink, at) >= cell), cell)
+
+    @staticmethod
+    def _middle(ink: npt.NDArray[np.intp], at: int) -> float:
+        """The middle of the run of one character that begins at a column."""
+        run = ink[at : at + 2 * COLUMNS_PER_CELL] == ink[at]
+        return at + (int(np.logical_and.accumulate(run).sum()) - 1) / 2
 
     def _next_words(self, row: int) -> list[int]:
         """The cell where the next word of this row begins; two where it may be either."""
         first = max(self._word + 1, int((self._at + 1) / COLUMNS_PER_CELL))
         word = self._seen.word[row, first : first + _FARTHEST_WORD]
         found = [first + int(cell) for cell in np.flatnonzero(word > POSSIBLE)]
-        found = [cell for cell in found if self._first_ink(row, cell) >= self._at - 1]
+        is_begun = v.column_of(self._last) is None
+        least = self._at - 0.5 if is_begun else self._at + 1
+        found = [cell for cell in found if self._first_ink(row, cell) >= least]
         return [cell for cell in found if cell <= found[0] + 1]
 
     def _drifted(self, row: int) -> tuple[int, list[int]]:
@@ -158,34 +198,18 @@ class ReadingOrder:
                 return beside, following
         return row, []
 
-    def _has_ink(self, row: int, limit: int) -> bool:
-        """Whether a character that has not been read is likely to stand before `limit`."""
-        ink = self._seen.ink[row, math.ceil(self._at) : limit]
-        return bool(np.any((ink > 0) & (ink != self._last)) or np.count_nonzero(ink) > 2)
-
-    def _allow_characters(self, allowed: Bools, row: int, limit: int) -> None:
-        start = int(self._at)
-        reach = math.ceil(self._at + 2 + 3 * self._eye.scale)
-        window = slice(start, min(reach, limit) if limit > start else start + 2)
-        shown: Bools = np.asarray(self._seen.shown[row, window].any(0))
-        allowed[: len(shown)] = shown
-        allowed[: v.FIRST_CHARACTER] = False
-        allowed[v.UNKNOWN] = shown[v.UNKNOWN]
-        if not np.any(self._seen.ink[row, math.ceil(self._at) : window.stop] == self._last):
-            allowed[self._last] = False  # only the edge of the character just written
-
-    def _after(self, token: int) -> float:
-        """Where the next character begins: behind the ink of the one just written."""
-        assert self._row is not None or self._last == token
-        usual = max(1.0, width_of(token) * self._eye.scale * COLUMNS_PER_CELL)
-        if self._row is None:
-            return self._at + usual
-        start = int(self._at)
-        ink = self._seen.ink[self._row, start : start + 4 + int(3 * usual)]
-        same: Bools = np.asarray(ink == token)
-        if not same.any():
-            return self._at + usual
-        first = int(same.argmax())
-        length = int(np.logical_and.accumulate(same[first:]).sum())
-        count = max(1, round(length / usual)) if length > 1.7 * usual else 1
-        return max(start + first + length / count, self._at + 0.5 * usual)
+    def _pass(self, token: int) -> None:
+        """Move on behind the character just written, whatever the tower read it as."""
+        usual = max(1.0, width_of(token) * self._size * COLUMNS_PER_CELL)
+        glyph = None if self._row is None else self._glyph(self._row, self._seen.ink.shape[1])
+        if token == self._last and self._may_double:
+            self._may_double = False
+            return
+        if glyph is None or glyph.start > self._at + 2 * usual:
+            self._at += usual
+            return
+        self._at = float(glyph.stop)
+        if glyph.likeliest == token:
+            times = (glyph.stop - glyph.start) / usual
+            self._doubled = 1 / (1 + math.exp(8 * (_DOUBLED - times)))
+            self._may_double = self._doubled > DOUBTFUL
