@@ -25,6 +25,8 @@ _KINDS = slice(min(LineKind), max(LineKind) + 1)
 
 _WIDEST = 12
 """Columns a character may take."""
+_ONE_COLUMN = 12
+"""Cells between the beginnings of two lines of one column of text, at most."""
 _TELLING = 320
 """Columns that tell the size of a line's type."""
 _USUAL_WIDTHS = np.array([0.0] * v.FIRST_CHARACTER + [width_of(i) for i in v.CHARACTER_IDS])
@@ -109,10 +111,20 @@ class Evidence:
     def mark_read(self, row: int, column: int) -> None:
         """A word or a line was read there."""
         first = column * COLUMNS_PER_CELL
-        span = slice(max(0, first - COLUMNS_PER_CELL), first + 6 * COLUMNS_PER_CELL)
+        span = slice(max(0, first - COLUMNS_PER_CELL), first + 12 * COLUMNS_PER_CELL)
         for one in (row, *self.twins(row, span)):
             self.kinds[one, max(0, column - 1) : column + 2] = 0.0
             self.line[one, max(0, column - 1) : column + 2] = 0.0
+
+    def next_lines(self) -> npt.NDArray[np.intp]:
+        """Cells (row, column) where an unread line begins that may be read next, [n, 2]: within one
+        column of text nothing is skipped."""
+        strongest = float(self.line.max(initial=0.0))
+        found = np.argwhere(self.line > (LIKELY if strongest > LIKELY else DOUBTFUL))
+        down = found[:, None, 0] - found[None, :, 0]
+        across = np.abs(found[:, None, 1] - found[None, :, 1])
+        is_below_another = ((down > 0) & (across <= _ONE_COLUMN)).any(1)
+        return found[~is_below_another]
 
     def twins(self, row: int, span: slice) -> list[int]:
         """Rows beside `row` that show the same line in the columns `span`: text that stands across
@@ -121,7 +133,7 @@ class Evidence:
         ink = self.ink[beside, span]
         alike = np.count_nonzero((ink == self.ink[row, span]) & (ink > 0), axis=1)
         inked = np.count_nonzero(ink, axis=1)
-        return [one for one, a, n in zip(beside, alike, inked, strict=True) if 2 * a > max(1, n)]
+        return [one for one, a, n in zip(beside, alike, inked, strict=True) if 4 * a > max(4, n)]
 
 
 def _put_right(log_probabilities: Floats) -> Floats:

@@ -28,10 +28,11 @@ from fastocr_cli.reader.evidence import (
 from fastocr_cli.reader.eye import Eye, width_of
 from fastocr_cli.reader.vocabulary import LineKind
 
-_FARTHEST_WORD = 14
-"""Cells: behind a larger gap stands another column of text, or another cell of a table."""
+_FARTHEST_WORD, _FARTHEST_CELL = 14, 45
+"""Cells: behind a larger gap stands another column of text, or no further cell of a table row."""
 _BLOCK_STEP, _BLOCK_INDENT = 4, 8
 """Rows below one line of a block, and columns beside its start, within which the next begins."""
+_TABULAR = (LineKind.TABLE, LineKind.ROW)
 _CONTINUING = (LineKind.LINE, LineKind.ROW)
 _TOWER_WEIGHT, _FLOOR = 1.0, 0.003
 """How much the tower's likelihood of a character counts beside the decoder's, and its floor."""
@@ -89,45 +90,43 @@ class ReadingOrder:
             bias[self._last] = math.log(self._doubled)
         return bias if np.isfinite(bias).any() else np.zeros_like(bias)
 
-    def _rows(self) -> np.ndarray:
-        """Rows in which an unread line of this kind begins; those of one block follow closely."""
-        of_kind = self._seen.kinds[..., self._kind - min(LineKind)].max(1) > POSSIBLE
-        strongest = self._seen.line.max(1)
-        for rows in (
-            np.flatnonzero((strongest > LIKELY) & of_kind),
-            np.flatnonzero(strongest > LIKELY),
-            np.flatnonzero(strongest > DOUBTFUL),
-        ):
-            if len(rows):
-                break
+    def _rows(self) -> npt.NDArray[np.intp]:
+        """Rows in which the next line may begin; those of one block follow closely."""
+        lines = self._seen.next_lines()
+        of_kind = self._seen.kinds[lines[:, 0], lines[:, 1], self._kind - min(LineKind)]
+        fitting = lines[of_kind > POSSIBLE]
         if self._kind in _CONTINUING:
-            near = rows[(rows > self._eye.row) & (rows <= self._eye.row + _BLOCK_STEP)]
-            rows = near[near <= near[0] + 1] if len(near) else rows
+            fitting = fitting[self._is_near(fitting)]
+        rows: npt.NDArray[np.intp] = (fitting if len(fitting) else lines)[:, 0]
         return rows
 
-    def _first_columns(self, row: int) -> np.ndarray:
-        line = self._seen.line[row]
-        columns = np.flatnonzero(line > LIKELY)
-        return columns if len(columns) else np.flatnonzero(line > DOUBTFUL)
+    def _is_near(self, lines: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """Whether each line may go on with the block of the line just read."""
+        down, across = lines[:, 0] - self._eye.row, np.abs(lines[:, 1] - self._eye.start)
+        near: npt.NDArray[np.bool_] = (down > 0) & (down <= _BLOCK_STEP) & (across <= _BLOCK_INDENT)
+        return near
+
+    def _first_columns(self, row: int) -> npt.NDArray[np.intp]:
+        lines = self._seen.next_lines()
+        columns: npt.NDArray[np.intp] = lines[lines[:, 0] == row, 1]
+        return columns
 
     def _allow_end(self, bias: Floats) -> None:
         """The next line, or the end of a page that has been read."""
-        unread = self._seen.line
-        strongest = float(unread.max(initial=0.0))
+        strongest = float(self._seen.line.max(initial=0.0))
         if strongest < LIKELY:
             bias[v.EOS] = 0.0
         if strongest <= DOUBTFUL:
             return
-        kinds = self._seen.kinds[unread > min(LIKELY, 0.9 * strongest)].max(0, initial=0.0)
-        below = slice(self._eye.row + 1, self._eye.row + 1 + _BLOCK_STEP)
-        near = max(0, self._eye.start - _BLOCK_INDENT), self._eye.start + _BLOCK_INDENT + 1
-        continued = self._seen.kinds[below, slice(*near)].max((0, 1), initial=0.0)
-        possible = [
-            kind
-            for kind in LineKind
-            if (continued if kind in _CONTINUING else kinds)[kind - min(LineKind)] > POSSIBLE
-        ]
-        bias[possible or list(LineKind)] = 0.0
+        lines = self._seen.next_lines()
+        kinds = self._seen.kinds[lines[:, 0], lines[:, 1]]
+        near = self._is_near(lines)
+        for kind in LineKind:
+            chances = kinds[near if kind in _CONTINUING else slice(None), kind - min(LineKind)]
+            if chances.max(initial=0.0) > POSSIBLE:
+                bias[kind] = 0.0
+        if not np.isfinite(bias).any():
+            bias[list(LineKind)] = 0.0
 
     def _allow_in_line(self, bias: Floats, row: int) -> None:
         following = self._next_words(row)
@@ -144,9 +143,10 @@ class ReadingOrder:
         line = self._seen.line[row, following].max(initial=0.0)
         if not following or line > DOUBTFUL:
             self._allow_end(bias)
-        if following and line < SURE:
+        # What begins beside a line is another column of text; beside a table's row, a cell.
+        if following and (line < SURE or self._kind in _TABULAR):
             bias[v.FIRST_COLUMN + np.array(following)] = 0.0
-            if self._kind in (LineKind.TABLE, LineKind.ROW):
+            if self._kind in _TABULAR:
                 bias[v.CELL] = 0.0
             if self._seen.word[row, following].max() < SURE:  # perhaps the word goes on
                 glyph = self._glyph(row, limit + 2 * COLUMNS_PER_CELL)
@@ -181,7 +181,8 @@ class ReadingOrder:
     def _next_words(self, row: int) -> list[int]:
         """The cell where the next word of this row begins; two where it may be either."""
         first = max(self._word + 1, int((self._at + 1) / COLUMNS_PER_CELL))
-        word = self._seen.word[row, first : first + _FARTHEST_WORD]
+        farthest = _FARTHEST_CELL if self._kind in _TABULAR else _FARTHEST_WORD
+        word = self._seen.word[row, first : first + farthest]
         found = [first + int(cell) for cell in np.flatnonzero(word > POSSIBLE)]
         is_begun = v.column_of(self._last) is None
         least = self._at - 0.5 if is_begun else self._at + 1

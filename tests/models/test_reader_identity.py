@@ -50,12 +50,11 @@ def as_the_page_bears_out(
         prefilled = adapter.model(input_ids=prompt.input_ids, **prompt.features)
 
     def process(input_ids: Tensor, scores: Tensor) -> Tensor:
-        order = adapter.new_ban(prefilled)
+        order = adapter.new_bias(prefilled)
         assert order is not None
         for token in input_ids[0, prompt.length :].tolist():
             order.add(token)
-        scores[0, order.banned()] = -torch.inf
-        return scores
+        return scores + torch.from_numpy(order.bias())
 
     return process
 

@@ -58,7 +58,7 @@ class Sources:
     faces: Sequence[Face]
     documents: Sequence[Path]
     held_out: bool = False
-    share_found: float = 0.4
+    share_found: float = 0.3
     clean: float = 0.33
 
     def page(self, rng: random.Random) -> Page:

@@ -20,7 +20,7 @@ from fastocr_cli.reader.training.samples import IGNORE
 ATTENTION = "fastocr_reader_training"
 BLANK_WEIGHT = 0.1
 GAZE_WEIGHT = 0.3
-START_WEIGHT = 0.3
+START_WEIGHT = 1.0
 _KINDS = slice(min(v.LineKind), max(v.LineKind) + 1)
 
 
