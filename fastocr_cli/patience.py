@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from fastocr_cli.reading import Reader
 
 OTHER_SCALE = 0.85
-_PREFERENCE = (PageStatus.FAILED, PageStatus.LOOPED, PageStatus.TRUNCATED, PageStatus.OK)
+_PREFERENCE = (
+    *(PageStatus.FAILED, PageStatus.LOOPED, PageStatus.TRUNCATED),
+    *(PageStatus.BLANK, PageStatus.OK),
+)
+_NOTES = {
+    PageStatus.BLANK: ("no text was found on the page",),
+    PageStatus.FAILED: (
+        "the model could not make out the writing: another script, handwriting or a poor scan; "
+        "another model may read it",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -158,7 +168,7 @@ class PatientReader:
         parts: list[Sequence[PageImage]]
         try:
             readings = self.reader.read(images, max_tokens=self._max_tokens, **arguments)
-            return [Attempt(reading) for reading in readings]
+            return [Attempt(reading, _NOTES.get(reading.status, ())) for reading in readings]
         except FastocrError:
             raise
         except Exception as error:
@@ -198,7 +208,7 @@ def _better(old: Attempt, new: Attempt, rung: Rung) -> Attempt:
     """The new attempt if it ended better, marked as a retry if it is complete."""
     if new.rank <= old.rank:
         return old
-    if not new.is_complete:
+    if new.reading.status is not PageStatus.OK:
         return new
     reading = replace(new.reading, status=PageStatus.RETRIED)
     return Attempt(reading, (f"{old.reading.status} at first, read again {rung.name}",))

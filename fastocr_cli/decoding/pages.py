@@ -89,7 +89,7 @@ class Page:
     def accept(self, token: int, logprob: float) -> None:
         """The next token; a stop token ends the page and is not part of its text."""
         if token in self._stop_token_ids:
-            self.status = PageStatus.OK
+            self.status = PageStatus.OK if self.token_ids else self._empty_status
             return
         self.token_ids.append(token)
         self.logprobs.append(logprob)
@@ -102,6 +102,10 @@ class Page:
             self.status = PageStatus.LOOPED
         elif len(self.token_ids) >= self.cap:
             self.status = PageStatus.TRUNCATED
+
+    @property
+    def _empty_status(self) -> PageStatus:
+        return PageStatus.BLANK if self._bias is None else self._bias.empty_status
 
     def result(self, policy: PolicyStats, facts: DecoderFacts, row_bytes: int) -> Generation:
         """row_bytes: K and V of one cached position in one layer."""

@@ -18,7 +18,7 @@ from PIL import Image
 from torch import Tensor
 
 from fastocr_cli.errors import UsageError
-from fastocr_cli.results import Box
+from fastocr_cli.results import Box, PageStatus
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,10 @@ class TokenBias(Protocol):
 
     def bias(self) -> npt.NDArray[np.float32]:
         """To be added to the logits, [vocabulary]; -inf for what cannot come next."""
+
+    @property
+    def empty_status(self) -> PageStatus:
+        """How a page ended of which nothing was written."""
 
 
 class TokenPlace(Protocol):

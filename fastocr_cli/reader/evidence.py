@@ -25,6 +25,9 @@ _KINDS = slice(min(LineKind), max(LineKind) + 1)
 
 _WIDEST = 12
 """Columns a character may take."""
+_LEGIBLE_SHARE = 0.6
+"""Inked columns that must show one character for sure. Printed Latin text has 0.9 of them, Cyrillic
+0.5, other scripts and pictures less than 0.3."""
 _ONE_COLUMN = 12
 """Cells between the beginnings of two lines of one column of text, at most."""
 _TELLING = 320
@@ -54,6 +57,8 @@ class Evidence:
 
     kinds: chance that an unread line of each `LineKind` begins in a cell, [rows, columns, kinds].
     line: that one of any kind does; word: that a word or a line does; [rows, columns].
+    is_text: whether what stands on the page looks like writing. is_legible: whether it is writing
+    the tower knows; where it is not, no line begins anywhere.
     shows: chance of each character (0: none) in each column, [rows, 4 * columns, characters].
     ink: the likeliest character where there is likely to be one, else 0; [rows, 4 * columns].
     """
@@ -68,6 +73,11 @@ class Evidence:
         self.shows = _put_right(columns).reshape(len(columns), -1, columns.shape[-1])
         best = self.shows[..., 1:].argmax(-1) + 1
         self.ink: npt.NDArray[np.intp] = np.where(self.shows[..., 0] < LIKELY, best, 0)
+        chances = self.shows[self.ink > 0].max(-1, initial=0.0)
+        self.is_text = bool(chances.size) and float(chances.mean()) > LIKELY
+        self.is_legible = bool(chances.size) and float((chances > SURE).mean()) > _LEGIBLE_SHARE
+        if not self.is_legible:
+            self.line[:] = self.kinds[:] = self.word[:] = 0.0
 
     @property
     def rows(self) -> int:

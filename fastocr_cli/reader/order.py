@@ -27,6 +27,7 @@ from fastocr_cli.reader.evidence import (
 )
 from fastocr_cli.reader.eye import Eye, width_of
 from fastocr_cli.reader.vocabulary import LineKind
+from fastocr_cli.results import PageStatus
 
 _FARTHEST_WORD, _FARTHEST_CELL = 14, 45
 """Cells: behind a larger gap stands another column of text, or no further cell of a table row."""
@@ -54,6 +55,11 @@ class ReadingOrder:
         self._doubled = 0.0  # chance that the last character stands there twice
         self._may_double = False
         self._last = v.BOS
+
+    @property
+    def empty_status(self) -> PageStatus:
+        """A page without text is blank; one with writing that is none of ours has failed."""
+        return PageStatus.FAILED if self._seen.is_text else PageStatus.BLANK
 
     def add(self, token: int) -> None:
         self._eye.add(token)

@@ -36,7 +36,7 @@ def test_a_stop_token_ends_the_page_and_is_left_out() -> None:
 def test_a_page_may_be_empty() -> None:
     adapter = ToyAdapter(SuccessorModel({1: 60, 2: 3, 3: 60}), stop_token_ids=[60])
     empty, other = generate(adapter, [prompt([9, 1]), prompt([9, 9, 2])], policy=DENSE)
-    assert (empty.token_ids, empty.status) == ((), PageStatus.OK)
+    assert (empty.token_ids, empty.status) == ((), PageStatus.BLANK)
     assert other.token_ids == (3,)
     [alone] = generate(adapter, [prompt([9, 1])], policy=DENSE)
     assert alone.stats.decode_ms == 0
