@@ -52,6 +52,15 @@ class Glyph:
         return int(self.chances.argmax())
 
 
+@dataclass(frozen=True)
+class Word:
+    """A word that may begin in a cell; start: the first column of its ink."""
+
+    cell: int
+    start: int
+    chance: float
+
+
 class Evidence:
     """One page of rows x columns cells; the arrays of lines change as lines are read.
 
@@ -67,6 +76,7 @@ class Evidence:
         """starts: log-probabilities [rows, columns, 16]; columns: [rows, columns, 4, characters];
         see `modeling.PageReading`."""
         begins = _put_right(starts)
+        self._words: dict[int, list[Word]] = {}
         self.kinds = begins[..., _KINDS].copy()
         self.line = self.kinds.sum(-1)
         self.word = self.line + begins[..., v.WORD_START]
@@ -98,13 +108,41 @@ class Evidence:
             if not ink[at]:
                 at += 1
                 continue
-            end = at + int(np.logical_and.accumulate(ink[at : at + _WIDEST] == ink[at]).sum())
+            end = at + self._run(row, at, _WIDEST)
             chances = self.shows[row, at:end].mean(0)
             chances[0] = 0.0
             if end - at > 1 or chances.max() > LIKELY:
                 return Glyph(at, end, chances / chances.sum())
             at = end
         return None
+
+    def words(self, row: int) -> list[Word]:
+        """The words of a row, from left to right."""
+        if row not in self._words:
+            cells = np.flatnonzero(self.word[row] > POSSIBLE).tolist()
+            self._words[row] = [
+                Word(cell, self.begin(row, cell), float(self.word[row, cell])) for cell in cells
+            ]
+        return self._words[row]
+
+    def begin(self, row: int, cell: int) -> int:
+        """The column where the character begins whose middle lies in a cell; best behind a gap."""
+        ink, edge = self.ink[row], cell * COLUMNS_PER_CELL
+        first, stop = max(0, edge - COLUMNS_PER_CELL), min(edge + COLUMNS_PER_CELL, len(ink))
+        begins = [at for at in range(first, stop) if ink[at] and (not at or ink[at - 1] != ink[at])]
+        for at in begins:
+            if (not at or not ink[at - 1]) and self._middle(row, at) >= edge - 1:
+                return at
+        return next((at for at in begins if self._middle(row, at) >= edge), edge)
+
+    def _middle(self, row: int, at: int) -> float:
+        """The middle of the run of one character that begins at a column."""
+        return at + (self._run(row, at, 2 * COLUMNS_PER_CELL) - 1) / 2
+
+    def _run(self, row: int, at: int, most: int) -> int:
+        """Columns from `at` on that show the same as that one."""
+        ink = self.ink[row, at : at + most]
+        return int(np.logical_and.accumulate(ink == ink[0]).sum())
 
     def type_size(self, row: int, start: int) -> float:
         """How wide characters are in a row from column `start` on, over their usual width."""

@@ -24,6 +24,7 @@ from fastocr_cli.reader.evidence import (
     Evidence,
     Floats,
     Glyph,
+    Word,
 )
 from fastocr_cli.reader.eye import Eye, width_of
 from fastocr_cli.reader.vocabulary import LineKind
@@ -33,6 +34,7 @@ _FARTHEST_WORD, _FARTHEST_CELL = 14, 45
 """Cells: behind a larger gap stands another column of text, or no further cell of a table row."""
 _BLOCK_STEP, _BLOCK_INDENT = 4, 8
 """Rows below one line of a block, and columns beside its start, within which the next begins."""
+_FIRST_KIND = int(min(LineKind))
 _TABULAR = (LineKind.TABLE, LineKind.ROW)
 _CONTINUING = (LineKind.LINE, LineKind.ROW)
 _TOWER_WEIGHT, _FLOOR = 1.0, 0.003
@@ -74,7 +76,7 @@ class ReadingOrder:
                 self._size = self._seen.type_size(self._row, column * COLUMNS_PER_CELL)
             self._word = column
             self._seen.mark_read(self._row, column)
-            self._at = float(self._first_ink(self._row, column))
+            self._at = float(self._seen.begin(self._row, column))
         elif v.character_of(token) is not None:
             self._pass(token)
         self._last = token
@@ -99,7 +101,7 @@ class ReadingOrder:
     def _rows(self) -> npt.NDArray[np.intp]:
         """Rows in which the next line may begin; those of one block follow closely."""
         lines = self._seen.next_lines()
-        of_kind = self._seen.kinds[lines[:, 0], lines[:, 1], self._kind - min(LineKind)]
+        of_kind = self._seen.kinds[lines[:, 0], lines[:, 1], self._kind - _FIRST_KIND]
         fitting = lines[of_kind > POSSIBLE]
         if self._kind in _CONTINUING:
             fitting = fitting[self._is_near(fitting)]
@@ -128,7 +130,7 @@ class ReadingOrder:
         kinds = self._seen.kinds[lines[:, 0], lines[:, 1]]
         near = self._is_near(lines)
         for kind in LineKind:
-            chances = kinds[near if kind in _CONTINUING else slice(None), kind - min(LineKind)]
+            chances = kinds[near if kind in _CONTINUING else slice(None), kind - _FIRST_KIND]
             if chances.max(initial=0.0) > POSSIBLE:
                 bias[kind] = 0.0
         if not np.isfinite(bias).any():
@@ -138,7 +140,7 @@ class ReadingOrder:
         following = self._next_words(row)
         if not following:
             row, following = self._drifted(row)
-        limit = self._first_ink(row, following[0]) if following else self._seen.ink.shape[1]
+        limit = following[0].start if following else self._seen.ink.shape[1]
         glyph = None if self._last == v.CELL else self._glyph(row, limit)
         if glyph is not None:
             self._weigh_characters(bias, glyph)
@@ -146,18 +148,22 @@ class ReadingOrder:
         if v.column_of(self._last) is not None:  # a word must follow, however faint
             bias[v.FIRST_CHARACTER : v.FIRST_COLUMN] = bias[v.UNKNOWN] = 0.0
             return
-        line = self._seen.line[row, following].max(initial=0.0)
+        line = self._line_chance(row, following)
         if not following or line > DOUBTFUL:
             self._allow_end(bias)
         # What begins beside a line is another column of text; beside a table's row, a cell.
         if following and (line < SURE or self._kind in _TABULAR):
-            bias[v.FIRST_COLUMN + np.array(following)] = 0.0
+            bias[[v.column_id(word.cell) for word in following]] = 0.0
             if self._kind in _TABULAR:
                 bias[v.CELL] = 0.0
-            if self._seen.word[row, following].max() < SURE:  # perhaps the word goes on
+            if max(word.chance for word in following) < SURE:  # perhaps the word goes on
                 glyph = self._glyph(row, limit + 2 * COLUMNS_PER_CELL)
                 if glyph is not None:
                     self._weigh_characters(bias, glyph)
+
+    def _line_chance(self, row: int, words: list[Word]) -> float:
+        """Whether an unread line begins with one of the words."""
+        return max((float(self._seen.line[row, word.cell]) for word in words), default=0.0)
 
     def _glyph(self, row: int, limit: int) -> Glyph | None:
         reach = math.ceil(self._at + 3 + 4 * self._size)
@@ -168,39 +174,25 @@ class ReadingOrder:
         bias[v.FIRST_CHARACTER : v.FIRST_COLUMN] = _TOWER_WEIGHT * likelihood
         bias[v.UNKNOWN] = _TOWER_WEIGHT * np.log(glyph.chances[v.UNKNOWN] + _FLOOR)
 
-    def _first_ink(self, row: int, column: int) -> int:
-        """Where the character begins whose middle lies in a cell; best behind a gap."""
-        ink, cell = self._seen.ink[row], column * COLUMNS_PER_CELL
-        first, stop = max(0, cell - COLUMNS_PER_CELL), min(cell + COLUMNS_PER_CELL, len(ink))
-        begins = [at for at in range(first, stop) if ink[at] and (not at or ink[at - 1] != ink[at])]
-        for at in begins:
-            if (not at or not ink[at - 1]) and self._middle(ink, at) >= cell - 1:
-                return at
-        return next((at for at in begins if self._middle(ink, at) >= cell), cell)
-
-    @staticmethod
-    def _middle(ink: npt.NDArray[np.intp], at: int) -> float:
-        """The middle of the run of one character that begins at a column."""
-        run = ink[at : at + 2 * COLUMNS_PER_CELL] == ink[at]
-        return at + (int(np.logical_and.accumulate(run).sum()) - 1) / 2
-
-    def _next_words(self, row: int) -> list[int]:
-        """The cell where the next word of this row begins; two where it may be either."""
-        first = max(self._word + 1, int((self._at + 1) / COLUMNS_PER_CELL))
-        farthest = _FARTHEST_CELL if self._kind in _TABULAR else _FARTHEST_WORD
-        word = self._seen.word[row, first : first + farthest]
-        found = [first + int(cell) for cell in np.flatnonzero(word > POSSIBLE)]
+    def _next_words(self, row: int) -> list[Word]:
+        """The next word of this row; two where it may begin in either of two cells."""
         is_begun = v.column_of(self._last) is None
         least = self._at - 0.5 if is_begun else self._at + 1
-        found = [cell for cell in found if self._first_ink(row, cell) >= least]
-        return [cell for cell in found if cell <= found[0] + 1]
+        gap = _FARTHEST_CELL if self._kind in _TABULAR else _FARTHEST_WORD
+        farthest = self._at / COLUMNS_PER_CELL + gap
+        found = [
+            word
+            for word in self._seen.words(row)
+            if self._word < word.cell < farthest and word.start >= least
+        ]
+        return [word for word in found if word.cell <= found[0].cell + 1]
 
-    def _drifted(self, row: int) -> tuple[int, list[int]]:
+    def _drifted(self, row: int) -> tuple[int, list[Word]]:
         """On a page that is not quite straight a line goes on in the row beside."""
         span = slice(max(0, int(self._at) - 16), int(self._at))
         for beside in self._seen.twins(row, span):
             following = self._next_words(beside)
-            if following and self._seen.line[beside, following].max() < LIKELY:
+            if following and self._line_chance(beside, following) < LIKELY:
                 self._row = beside
                 return beside, following
         return row, []
@@ -209,8 +201,9 @@ class ReadingOrder:
         """Move on behind the character just written, whatever the tower read it as."""
         usual = max(1.0, width_of(token) * self._size * COLUMNS_PER_CELL)
         glyph = None if self._row is None else self._glyph(self._row, self._seen.ink.shape[1])
-        if token == self._last and self._may_double:
-            self._may_double = False
+        was_doubled = token == self._last and self._may_double
+        self._may_double = False
+        if was_doubled:
             return
         if glyph is None or glyph.start > self._at + 2 * usual:
             self._at += usual
