@@ -117,27 +117,37 @@ class Evidence:
         return None
 
     def words(self, row: int) -> list[Word]:
-        """The words of a row, from left to right."""
+        """The words of a row, from left to right. Two cells may both claim a word that stands
+        across their edge, and two short words may begin in one cell."""
         if row not in self._words:
             cells = np.flatnonzero(self.word[row] > POSSIBLE).tolist()
-            self._words[row] = [
-                Word(cell, self.begin(row, cell), float(self.word[row, cell])) for cell in cells
+            words = [
+                Word(cell, start, float(self.word[row, cell]))
+                for cell in cells
+                for start in self._begins(row, cell)
             ]
+            self._words[row] = sorted(words, key=lambda word: word.start)
         return self._words[row]
 
-    def begin(self, row: int, cell: int) -> int:
-        """The column where the character begins whose middle lies in a cell; best behind a gap."""
+    def begin(self, row: int, cell: int, least: float = 0.0) -> int:
+        """The column where a word of a cell begins, at `least` or behind if there is one."""
+        begins = self._begins(row, cell)
+        return next((start for start in begins if start >= least), begins[-1])
+
+    def _begins(self, row: int, cell: int) -> list[int]:
+        """Columns where characters begin whose middle lies in a cell; best behind a gap."""
         ink, edge = self.ink[row], cell * COLUMNS_PER_CELL
         first, stop = max(0, edge - COLUMNS_PER_CELL), min(edge + COLUMNS_PER_CELL, len(ink))
         begins = [at for at in range(first, stop) if ink[at] and (not at or ink[at - 1] != ink[at])]
-        for at in begins:
-            if (not at or not ink[at - 1]) and self._middle(row, at) >= edge - 1:
-                return at
-        return next((at for at in begins if self._middle(row, at) >= edge), edge)
-
-    def _middle(self, row: int, at: int) -> float:
-        """The middle of the run of one character that begins at a column."""
-        return at + (self._run(row, at, 2 * COLUMNS_PER_CELL) - 1) / 2
+        middles = {at: at + self._run(row, at, 2 * COLUMNS_PER_CELL) / 2 for at in begins}
+        behind_gap = [at for at in begins if not at or not ink[at - 1]]
+        for among, slack in ((behind_gap, 0.0), (behind_gap, 1.0), (begins, 0.0)):
+            inside = [
+                at for at in among if edge <= middles[at] + slack <= edge + COLUMNS_PER_CELL + slack
+            ]
+            if inside:
+                return inside
+        return [edge]
 
     def _run(self, row: int, at: int, most: int) -> int:
         """Columns from `at` on that show the same as that one."""

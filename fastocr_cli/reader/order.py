@@ -39,6 +39,8 @@ _TABULAR = (LineKind.TABLE, LineKind.ROW)
 _CONTINUING = (LineKind.LINE, LineKind.ROW)
 _TOWER_WEIGHT, _FLOOR = 1.0, 0.003
 """How much the tower's likelihood of a character counts beside the decoder's, and its floor."""
+_THIN = 1.7
+"""Columns: a character so narrow may have left no trace."""
 _DOUBLED = 1.6
 """A run of one character that much wider than usual may well be that character twice."""
 
@@ -76,7 +78,8 @@ class ReadingOrder:
                 self._size = self._seen.type_size(self._row, column * COLUMNS_PER_CELL)
             self._word = column
             self._seen.mark_read(self._row, column)
-            self._at = float(self._seen.begin(self._row, column))
+            is_first = v.row_of(self._last) is not None
+            self._at = float(self._seen.begin(self._row, column, 0.0 if is_first else self._at))
         elif v.character_of(token) is not None:
             self._pass(token)
         self._last = token
@@ -175,7 +178,7 @@ class ReadingOrder:
         bias[v.UNKNOWN] = _TOWER_WEIGHT * np.log(glyph.chances[v.UNKNOWN] + _FLOOR)
 
     def _next_words(self, row: int) -> list[Word]:
-        """The next word of this row; two where it may begin in either of two cells."""
+        """The next word of this row; twice where it may begin in either of two cells."""
         is_begun = v.column_of(self._last) is None
         least = self._at - 0.5 if is_begun else self._at + 1
         gap = _FARTHEST_CELL if self._kind in _TABULAR else _FARTHEST_WORD
@@ -183,9 +186,9 @@ class ReadingOrder:
         found = [
             word
             for word in self._seen.words(row)
-            if self._word < word.cell < farthest and word.start >= least
+            if self._word <= word.cell < farthest and word.start >= least
         ]
-        return [word for word in found if word.cell <= found[0].cell + 1]
+        return [word for word in found if word.start == found[0].start]
 
     def _drifted(self, row: int) -> tuple[int, list[Word]]:
         """On a page that is not quite straight a line goes on in the row beside."""
@@ -208,6 +211,8 @@ class ReadingOrder:
         if glyph is None or glyph.start > self._at + 2 * usual:
             self._at += usual
             return
+        if glyph.chances[token] < _FLOOR and usual < _THIN:
+            return  # too thin a character for the tower to have seen
         self._at = float(glyph.stop)
         if glyph.likeliest == token:
             times = (glyph.stop - glyph.start) / usual

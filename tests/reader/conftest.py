@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 import torch
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.configuration import ReaderConfig, decoder_config
+from fastocr_cli.reader.evidence import Evidence
 from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.reader.training import texts
 from fastocr_cli.reader.training.fonts import Face
@@ -59,3 +61,18 @@ def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reader")
     model.save_pretrained(folder)
     return folder
+
+
+def evidence_of(starts: np.ndarray, columns: np.ndarray) -> Evidence:
+    """What a tower without a doubt would see. starts: [rows, columns]; columns: [rows, 4 columns],
+    as in `Sample`."""
+    return Evidence(
+        _log_chances(starts, v.FIRST_CHARACTER),
+        _log_chances(columns.reshape(*starts.shape, 4), v.FIRST_COLUMN),
+    )
+
+
+def _log_chances(classes: np.ndarray, count: int) -> np.ndarray:
+    chances = np.full((*classes.shape, count), 1e-6, np.float32)
+    np.put_along_axis(chances, np.maximum(classes, 0)[..., None], 1.0, axis=-1)
+    return np.log(chances)

@@ -11,16 +11,10 @@ from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Evidence
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.vocabulary import LineKind
+from tests.reader.conftest import evidence_of
 
 ROWS, COLUMNS = 12, 24
 LETTER_COLUMNS = 2  # a letter is half a cell wide, in every line here
-
-
-def log_chances(classes: np.ndarray, count: int) -> np.ndarray:
-    """Log-probabilities that leave no doubt about the classes."""
-    chances = np.full((*classes.shape, count), 1e-6, np.float32)
-    np.put_along_axis(chances, classes[..., None], 1.0, axis=-1)
-    return np.log(chances)
 
 
 def page_of(*lines: tuple[int, int, str], kind: LineKind = LineKind.LINE) -> Evidence:
@@ -35,10 +29,7 @@ def page_of(*lines: tuple[int, int, str], kind: LineKind = LineKind.LINE) -> Evi
                 if i == 0 or text[i - 1] == " ":
                     starts[row, at // 4] = kind if i == 0 else v.WORD_START
             at += LETTER_COLUMNS
-    return Evidence(
-        log_chances(starts, v.FIRST_CHARACTER),
-        log_chances(columns.reshape(ROWS, COLUMNS, 4), v.FIRST_COLUMN),
-    )
+    return evidence_of(starts, columns)
 
 
 def line(row: int, column: int, kind: LineKind = LineKind.LINE) -> list[int]:
