@@ -45,6 +45,8 @@ def parse(
     pages: str | None = None,
     dpi: int | None = None,
     max_pixels: int | None = None,
+    rotate: str = "off",
+    strict: bool = False,
     password: str | None = None,
     recursive: bool = True,
     reader: Reader | None = None,
@@ -65,7 +67,8 @@ def parse(
         fixation=dict(fixation or {}), rtprune=rtprune, max_tokens=max_tokens,
         max_retries=max_retries, batch_size=batch_size,
         offline=offline, trust_remote_code=trust_remote_code,
-        pages=pages, dpi=dpi, max_pixels=max_pixels, password=password, recursive=recursive,
+        pages=pages, dpi=dpi, max_pixels=max_pixels, rotate=rotate, strict=strict,
+        password=password, recursive=recursive,
     )  # fmt: skip
     names = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     items = resolve(names, recursive=recursive).items

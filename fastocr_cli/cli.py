@@ -18,6 +18,7 @@ from fastocr_cli.commands.calibrate import calibrate
 from fastocr_cli.commands.doctor import doctor
 from fastocr_cli.commands.schema import schema
 from fastocr_cli.commands.trace import trace
+from fastocr_cli.errors import UsageError
 from fastocr_cli.version import __version__
 
 _RTPRUNE_VALUE = re.compile(r"dynamic|off|[-+]?[\d.]+")
@@ -31,25 +32,26 @@ app = typer.Typer(
 )
 
 
-def _print_version(is_wanted: bool) -> None:
-    if is_wanted:
-        typer.echo(f"fastocr {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def fastocr(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False,
+    json: Annotated[
         bool,
-        typer.Option(
-            "-V", "--version", help="Print the version.", callback=_print_version, is_eager=True
-        ),
+        typer.Option("--json", help="With --version: packages, devices and model cache as JSON."),
     ] = False,
 ) -> None:
     """Turn PDFs and scans into Markdown, JSON or HTML with a vision-language model.
 
     Begin with:  fastocr parse report.pdf -o report.md
     """
+    if version:
+        typer.echo(_version_record() if json else f"fastocr {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        raise UsageError("name a command, as in: fastocr parse report.pdf -o report.md")
+    if json:
+        raise UsageError("--json goes with --version here; see: fastocr parse --format json")
 
 
 @app.command()
@@ -78,6 +80,7 @@ def parse(
     pages: flags.Pages = None,
     dpi: flags.Dpi = None,
     max_pixels: flags.MaxPixels = None,
+    rotate: flags.Rotate = None,
     password: flags.Password = None,
     recursive: flags.Recursive = None,
     files_from: flags.FilesFrom = None,
@@ -86,6 +89,7 @@ def parse(
     shard: flags.Shard = None,
     resume: flags.Resume = None,
     retry_failed: flags.RetryFailed = None,
+    strict: flags.Strict = None,
     fail_fast: flags.FailFast = None,
     exit_zero: flags.ExitZero = None,
     config: flags.ConfigFile = None,
@@ -118,6 +122,19 @@ def spell_out(arguments: list[str]) -> list[str]:
         full = {"--no-rtprune": "--rtprune=off"}.get(argument, argument)
         spelt.append("--rtprune=dynamic" if is_bare else full)
     return spelt
+
+
+def _version_record() -> str:
+    """This installation without its self-test, in the words of `fastocr doctor --json`."""
+    import orjson
+
+    from fastocr_cli.commands.settings import begin
+    from fastocr_cli.machine.health import examine
+
+    options = begin({})
+    record = examine(options.model, options.device, is_tested=False).as_json()
+    facts = {name: value for name, value in record.items() if name not in ("test", "failure")}
+    return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
 
 
 def _options(params: dict[str, Any]) -> Any:

@@ -157,17 +157,21 @@ def parse_text(name: str, text: str, where: str) -> Any:
 
 def parse_pairs(pairs: list[str], where: str) -> dict[str, Any]:
     """`["refresh=8", "dilate=true"]` as a dictionary with typed values."""
-    result = {}
+    result: dict[str, Any] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key.strip():
             raise UsageError(f"{where} {pair}: write key=value, such as refresh=8")
-        result[key.strip().replace("-", "_")] = _guess(text.strip())
+        name = key.strip().replace("-", "_")
+        if name in result:
+            raise UsageError(f"{where} {pair}: {name} is set already, to {result[name]}")
+        result[name] = _guess(text.strip())
     return result
 
 
 def convert(name: str, value: Any, where: str) -> Any:
-    """A TOML value as the type of its setting; text is accepted for lists, ints for floats."""
+    """A TOML value as the type of its setting; text is accepted for lists, ints for floats and
+    for text, as in `rotate = 90`."""
     kind = _types()[name]
     if name in AUTO and value == "auto":
         return None
@@ -178,6 +182,8 @@ def convert(name: str, value: Any, where: str) -> Any:
         return tuple(part.strip() for part in parts)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if kind is str and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise UsageError(f"{where}: give {_words(kind)}, not {value!r}")
     return value

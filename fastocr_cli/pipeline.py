@@ -15,8 +15,8 @@ from typing import Any, cast
 
 import orjson
 
-from fastocr_cli.errors import FastocrError
-from fastocr_cli.inputs.documents import Document, reported_as
+from fastocr_cli.errors import FastocrError, InputError
+from fastocr_cli.inputs.documents import Document, printable, reported_as
 from fastocr_cli.inputs.pages import parse_pages
 from fastocr_cli.inputs.sources import BadInput
 from fastocr_cli.options import Options
@@ -39,7 +39,7 @@ from fastocr_cli.results import PageImage, PageResult, PageStatus
 
 SETTINGS_THAT_MATTER = (
     "mode", "dtype", "keep", "method", "fixation", "rtprune", "rtprune_option", "max_tokens",
-    "max_retries", "dpi", "max_pixels",
+    "max_retries", "dpi", "max_pixels", "rotate", "strict",
 )  # fmt: skip
 """What changes a page's text; the rest (device, batch size, formats) does not make it unread."""
 
@@ -143,7 +143,7 @@ class Pipeline:
         for item in hold_ahead(
             ordered, lambda: drawer.window, lambda i: isinstance(i, OrderedPage)
         ):
-            yield _draw(item) if isinstance(item, OrderedPage) else item
+            yield self._draw(item) if isinstance(item, OrderedPage) else item
 
     def _order(
         self, items: Iterable[tuple[int, Document | BadInput]], drawer: Drawer
@@ -167,6 +167,7 @@ class Pipeline:
         with named_errors(item.source):
             digest = file_digest(item)
             pages = scope.enter_context(open_document(item, self._raster))
+            self._refuse(pages.warnings, printable(item.source))
             return OpenDocument(item, digest, pages, self._numbers(item, pages))
 
     def _order_pages(
@@ -186,6 +187,28 @@ class Pipeline:
         if self._selection is None:
             return tuple(range(1, pages.page_count + 1))
         return self._selection.numbers(pages.page_count, document.source)
+
+    def _draw(self, page: OrderedPage) -> PageDone | UnreadPage:
+        """The page as pixels; as a result at once if it is blank or cannot be drawn."""
+        try:
+            drawn = page.drawing()
+            self._refuse(drawn.image.warnings, page.order.name)
+        except FastocrError as error:
+            source = page.order.document.source
+            failed = PageResult(
+                source, page.key.page, PageStatus.FAILED, "", 0, 0, 72.0, warnings=(str(error),)
+            )
+            return PageDone(page.index, failed, page.key, error=error)
+        image = replace(drawn.image, warnings=page.warnings + drawn.image.warnings)
+        if not drawn.is_blank:
+            return UnreadPage(page.index, page.key, image, drawn.thumbnail)
+        result = _page_result(image, PageStatus.BLANK)
+        return PageDone(page.index, result, page.key, thumbnail=drawn.thumbnail)
+
+    def _refuse(self, warnings: tuple[str, ...], name: str) -> None:
+        """Raises InputError for what is not whole, where only that will do."""
+        if self._options.strict and warnings:
+            raise InputError(f"{name}: {warnings[0]}; leave out --strict to read it all the same")
 
     def _recorded(self, index: int, key: PageKey, opened: OpenDocument) -> PageDone | None:
         """The page from the journal, unless there is a reason to read it again.
@@ -218,7 +241,8 @@ def raster_settings(options: Options) -> RasterSettings:
     """How pages are drawn; what the options leave open is the rasteriser's choice."""
     chosen = {"dpi": options.dpi, "max_pixels": options.max_pixels}
     given = {name: value for name, value in chosen.items() if value is not None}
-    return RasterSettings(password=options.password, **given)
+    turn = 0 if options.rotate == "off" else int(options.rotate)
+    return RasterSettings(password=options.password, turn=turn, **given)
 
 
 def settings_digest(options: Options) -> str:
@@ -235,23 +259,6 @@ def text_settings(options: Options) -> dict[str, Any]:
 def file_digest(document: Document) -> str:
     with reported_as(document.source), document.open() as stream:
         return hashlib.file_digest(cast(Any, stream), "sha256").hexdigest()
-
-
-def _draw(page: OrderedPage) -> PageDone | UnreadPage:
-    """The page as pixels; as a result at once if it is blank or cannot be drawn."""
-    try:
-        drawn = page.drawing()
-    except FastocrError as error:
-        source = page.order.document.source
-        failed = PageResult(
-            source, page.key.page, PageStatus.FAILED, "", 0, 0, 72.0, warnings=(str(error),)
-        )
-        return PageDone(page.index, failed, page.key, error=error)
-    image = replace(drawn.image, warnings=page.warnings + drawn.image.warnings)
-    if not drawn.is_blank:
-        return UnreadPage(page.index, page.key, image, drawn.thumbnail)
-    result = _page_result(image, PageStatus.BLANK)
-    return PageDone(page.index, result, page.key, thumbnail=drawn.thumbnail)
 
 
 def _page_result(image: PageImage, status: PageStatus) -> PageResult:

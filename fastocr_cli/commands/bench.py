@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fastocr_cli.commands import flags
+
 if TYPE_CHECKING:
     from fastocr_cli.bench.outcome import Outcome
     from fastocr_cli.bench.runner import Notify
 
 
 def bench(
+    context: typer.Context,
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -25,8 +28,9 @@ def bench(
             show_default=False,
         ),
     ] = None,
-    keep: Annotated[
-        str, typer.Option(metavar="LIST", help="Shares to compare with dense, with commas.")
+    keeps: Annotated[
+        str,
+        typer.Option("--keep", metavar="LIST", help="Shares to compare with dense, with commas."),
     ] = "0.05",
     methods: Annotated[
         str, typer.Option(metavar="LIST", help="Methods to compare with dense, with commas.")
@@ -52,29 +56,24 @@ def bench(
         Path | None,
         typer.Option("--plot", metavar="FILE", help="Draw the rows: .svg, .png or .pdf."),
     ] = None,
-    model: Annotated[str, typer.Option(help="The model to measure.")] = "embedded",
-    fixation: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="A further setting of the method fastocr."),
-    ] = None,
-    pages: Annotated[
-        str | None, typer.Option(metavar="1,3-5", help="Pages of each document, from 1.")
-    ] = None,
-    dpi: Annotated[
-        int | None, typer.Option(metavar="N", help="Resolution at which PDF pages are drawn.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", help="Most tokens a page may take.")
-    ] = None,
     batch_size: Annotated[
         int, typer.Option("-b", "--batch-size", min=1, help="Pages decoded together.")
     ] = 1,
-    device: Annotated[str, typer.Option(help="Where the model runs.")] = "auto",
-    dtype: Annotated[str, typer.Option(help="Precision of the model.")] = "auto",
-    offline: Annotated[bool, typer.Option(help="Never use the network.")] = False,
-    trust_remote_code: Annotated[
-        bool, typer.Option(help="Let a model from the hub run its own Python code.")
-    ] = False,
+    model: flags.Model = None,
+    mode: flags.Mode = None,
+    fixation: flags.Fixation = None,
+    max_tokens: flags.MaxTokens = None,
+    device: flags.Device = None,
+    dtype: flags.DType = None,
+    offline: flags.Offline = None,
+    trust_remote_code: flags.TrustRemoteCode = None,
+    pages: flags.Pages = None,
+    dpi: flags.Dpi = None,
+    max_pixels: flags.MaxPixels = None,
+    rotate: flags.Rotate = None,
+    password: flags.Password = None,
+    recursive: flags.Recursive = None,
+    verbose: flags.Verbose = 0,
 ) -> int:
     """Measure what pruning costs in accuracy and saves in time.
 
@@ -86,17 +85,11 @@ def bench(
     from fastocr_cli.api import load_reader
     from fastocr_cli.bench.pages import load_documents
     from fastocr_cli.bench.session import measure
-    from fastocr_cli.delivery.stdio import protected_stdout, quiet_libraries
-    from fastocr_cli.fixation.settings import split_pairs
-    from fastocr_cli.options import Options
+    from fastocr_cli.commands.settings import begin
+    from fastocr_cli.delivery.stdio import protected_stdout
 
-    quiet_libraries()
-    options = Options(
-        model=model, device=device, dtype=dtype, offline=offline, max_tokens=max_tokens,
-        trust_remote_code=trust_remote_code, pages=pages, dpi=dpi, batch_size=batch_size,
-        fixation=split_pairs(fixation or ()),
-    )  # fmt: skip
-    keeps = _shares(keep)
+    options = begin(context.params)
+    shares = _shares(keeps)
     if plot is not None:
         _check_can_draw()
     with protected_stdout(), _Progress() as notify:
@@ -104,7 +97,7 @@ def bench(
             load_reader(options),
             load_documents(inputs or (), options),
             methods=_names(methods),
-            keeps=keeps,
+            keeps=shares,
             rounds=repeat,
             options=options,
             peers=peers,

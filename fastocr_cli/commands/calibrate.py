@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fastocr_cli.commands import flags
+
 if TYPE_CHECKING:
     from fastocr_cli.fixation.calibration import Calibration
     from fastocr_cli.fixation.settings import FixationSettings
@@ -20,24 +22,18 @@ if TYPE_CHECKING:
 
 
 def calibrate(
-    pages: Annotated[
+    context: typer.Context,
+    inputs: Annotated[
         list[str],
         typer.Argument(
             help="Files, folders or globs of pages like those to be read.", metavar="PAGES..."
         ),
     ],
-    model: Annotated[str, typer.Option(help="The model to measure.")] = "embedded",
-    keep: Annotated[
-        float, typer.Option(help="Share of the visual tokens whose attention is measured.")
+    share: Annotated[
+        float,
+        typer.Option("--keep", help="Share of the visual tokens whose attention is measured."),
     ] = 0.05,
     tokens: Annotated[int, typer.Option(help="Tokens to read of every page.")] = 256,
-    select: Annotated[
-        str | None, typer.Option("--pages", help="Pages of each document, from 1.")
-    ] = None,
-    fixation: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Settings under which layers are then chosen."),
-    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Where to write it instead of the user's cache."),
@@ -45,31 +41,37 @@ def calibrate(
     picture: Annotated[
         Path | None, typer.Option(help="Draw the scores of all layers (PNG, SVG or PDF).")
     ] = None,
-    device: Annotated[str, typer.Option(help="Where the model runs.")] = "auto",
-    dtype: Annotated[str, typer.Option(help="Precision of the model.")] = "auto",
-    offline: Annotated[bool, typer.Option(help="Never use the network.")] = False,
-    trust_remote_code: Annotated[
-        bool, typer.Option(help="Let a model from the hub run its own Python code.")
-    ] = False,
+    model: flags.Model = None,
+    mode: flags.Mode = None,
+    fixation: flags.Fixation = None,
+    device: flags.Device = None,
+    dtype: flags.DType = None,
+    offline: flags.Offline = None,
+    trust_remote_code: flags.TrustRemoteCode = None,
+    pages: flags.Pages = None,
+    dpi: flags.Dpi = None,
+    max_pixels: flags.MaxPixels = None,
+    rotate: flags.Rotate = None,
+    password: flags.Password = None,
+    verbose: flags.Verbose = 0,
 ) -> int:
     """Measure which decoder layers know where on the page the model is reading.
 
     Later runs of `fastocr parse` with this model choose their focal layers from it, instead of
     spending the first dense steps of the first page on finding them.
     """
+    from dataclasses import replace
+
     from fastocr_cli.api import load_reader
+    from fastocr_cli.commands.settings import begin
     from fastocr_cli.fixation.calibrate import calibrate as measure
     from fastocr_cli.fixation.calibration import calibration_path
-    from fastocr_cli.fixation.settings import FixationSettings, read_settings, split_pairs
-    from fastocr_cli.options import Options
+    from fastocr_cli.fixation.settings import FixationSettings, read_settings
 
-    settings = read_settings(FixationSettings, {**split_pairs(fixation or ()), "keep": keep})
-    options = Options(
-        model=model, device=device, dtype=dtype, offline=offline,
-        trust_remote_code=trust_remote_code, pages=select,
-    )  # fmt: skip
-    reader = load_reader(options)
-    found = measure(reader, _images(pages, options), keep=keep, max_tokens=tokens)
+    options = begin(context.params)
+    settings = read_settings(FixationSettings, {**options.fixation, "keep": share})
+    reader = load_reader(replace(options, fixation={}))
+    found = measure(reader, _images(inputs, options), keep=share, max_tokens=tokens)
     path = found.save(output or calibration_path(found.model, found.revision))
     _report(found, settings)
     if picture is not None:

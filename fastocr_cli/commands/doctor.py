@@ -6,19 +6,23 @@ from typing import Annotated
 
 import typer
 
+from fastocr_cli.commands import flags
+
 
 def doctor(
-    model: Annotated[str, typer.Option(help="The model to test.")] = "embedded",
-    device: Annotated[str, typer.Option(help="Where the model runs.")] = "auto",
+    context: typer.Context,
+    model: flags.Model = None,
+    device: flags.Device = None,
     self_test: Annotated[bool, typer.Option(help="Let the model read a page.")] = True,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    verbose: flags.Verbose = 0,
 ) -> int:
     """Report versions, devices and caches, and let the model read a page of known text."""
-    from fastocr_cli.delivery.stdio import quiet_libraries
+    from fastocr_cli.commands.settings import begin
     from fastocr_cli.machine.health import examine
 
-    quiet_libraries()
-    health = examine(model, device, is_tested=self_test)
+    options = begin(context.params)
+    health = examine(options.model, options.device, is_tested=self_test)
     if json:
         import orjson
 

@@ -153,6 +153,11 @@ MaxPixels = Annotated[
     _flag("--max-pixels", panel=PAGES, metavar="N", default="40 million",
           help="Draw larger pages at a lower resolution."),
 ]
+Rotate = Annotated[
+    str | None,
+    _flag("--rotate", panel=PAGES, metavar="off|90|180|270", default=_of("rotate"),
+          help="Turn every page clockwise before it is read."),
+]
 Password = Annotated[
     str | None,
     _flag("--password", panel=PAGES, metavar="TEXT",
@@ -193,6 +198,11 @@ RetryFailed = Annotated[
     bool | None,
     _flag("--retry-failed", panel=RUN,
           help="Read again what an earlier run recorded as failed, looped or truncated."),
+]
+Strict = Annotated[
+    bool | None,
+    _flag("--strict", panel=RUN,
+          help="Count as failed what had to be repaired, is damaged or was scaled down."),
 ]
 FailFast = Annotated[
     bool | None, _flag("--fail-fast", panel=RUN, help="Stop at the first failure.")

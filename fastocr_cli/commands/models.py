@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from fastocr_cli.commands import flags
+
 app = typer.Typer(no_args_is_help=True, help="Models: list, find, fetch and check them.")
 Name = Annotated[str, typer.Argument(help="embedded, a folder, or a hub id (owner/name@revision).")]
 
@@ -56,22 +58,19 @@ def download(model: Name) -> None:
 
 @app.command()
 def check(
+    context: typer.Context,
     model: Name = "embedded",
-    device: Annotated[str, typer.Option(help="Where the model runs.")] = "auto",
-    dtype: Annotated[str, typer.Option(help="Precision of the model.")] = "auto",
-    trust_remote_code: Annotated[
-        bool, typer.Option(help="Let the model run its own Python code.")
-    ] = False,
+    device: flags.Device = None,
+    dtype: flags.DType = None,
+    trust_remote_code: flags.TrustRemoteCode = None,
+    verbose: flags.Verbose = 0,
 ) -> int:
     """Load a model, let it read a page of known text, and tell how many characters were wrong."""
-    from fastocr_cli.delivery.stdio import quiet_libraries
-    from fastocr_cli.machine.selftest import run_self_test
-    from fastocr_cli.options import Options
+    from dataclasses import replace
 
-    quiet_libraries()
-    options = Options(
-        model=model, device=device, dtype=dtype, offline=True, trust_remote_code=trust_remote_code
-    )
-    result = run_self_test(options)
+    from fastocr_cli.commands.settings import begin
+    from fastocr_cli.machine.selftest import run_self_test
+
+    result = run_self_test(replace(begin(context.params), offline=True))
     typer.echo(result.line())
     return int(result.exit_code)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fastocr_cli.commands import flags
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def trace(
+    context: typer.Context,
     document: Annotated[
         str, typer.Argument(metavar="INPUT", help="An image or a PDF.", show_default=False)
     ],
@@ -25,30 +28,23 @@ def trace(
             "-o", "--output", help="A .html page that replays it, or a picture: .png, .svg, .pdf."
         ),
     ] = Path("trace.html"),
-    page: Annotated[int, typer.Option(min=1, help="Which page of it, from 1.")] = 1,
+    number: Annotated[int, typer.Option("--page", min=1, help="Which page of it, from 1.")] = 1,
     keep: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the visual tokens attended.")
     ] = 0.05,
-    model: Annotated[str, typer.Option(help="The model that reads.")] = "embedded",
-    fixation: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="A further setting of the method fastocr."),
-    ] = None,
-    dpi: Annotated[
-        int | None, typer.Option(metavar="N", help="Resolution at which PDF pages are drawn.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", help="Most tokens to read.")
-    ] = None,
-    password: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="For encrypted PDFs.")
-    ] = None,
-    device: Annotated[str, typer.Option(help="Where the model runs.")] = "auto",
-    dtype: Annotated[str, typer.Option(help="Precision of the model.")] = "auto",
-    offline: Annotated[bool, typer.Option(help="Never use the network.")] = False,
-    trust_remote_code: Annotated[
-        bool, typer.Option(help="Let a model from the hub run its own Python code.")
-    ] = False,
+    model: flags.Model = None,
+    mode: flags.Mode = None,
+    fixation: flags.Fixation = None,
+    max_tokens: flags.MaxTokens = None,
+    device: flags.Device = None,
+    dtype: flags.DType = None,
+    offline: flags.Offline = None,
+    trust_remote_code: flags.TrustRemoteCode = None,
+    dpi: flags.Dpi = None,
+    max_pixels: flags.MaxPixels = None,
+    rotate: flags.Rotate = None,
+    password: flags.Password = None,
+    verbose: flags.Verbose = 0,
 ) -> int:
     """Read a page and show where on it every token was read.
 
@@ -56,24 +52,21 @@ def trace(
     fastocr trace page.png -o trace.html     a page that replays the reading
     fastocr trace report.pdf --page 2 -o trace.png
     """
+    from dataclasses import replace
+
     import PIL.Image
 
     from fastocr_cli.api import load_reader
     from fastocr_cli.bench.trace.record import LOOKS, record
-    from fastocr_cli.delivery.stdio import quiet_libraries
-    from fastocr_cli.fixation.settings import split_pairs
-    from fastocr_cli.options import Options
+    from fastocr_cli.commands.settings import begin
 
-    quiet_libraries()
-    options = Options(
-        model=model, device=device, dtype=dtype, keep=keep, dpi=dpi, pages=str(page),
-        fixation={"trace": LOOKS, **split_pairs(fixation or ())}, max_tokens=max_tokens,
-        offline=offline, trust_remote_code=trust_remote_code, password=password,
-    )  # fmt: skip
+    options = begin(context.params)
+    traced = {"trace": LOOKS, **options.fixation}
+    options = replace(options, pages=str(number), fixation=traced)
     drawn = _draw(document, options)
     image = PIL.Image.fromarray(drawn.pixels)
-    title = f"{Path(document).name}, page {page}" if page > 1 else Path(document).name
-    _write(record(load_reader(options), image, title, max_tokens), image, output)
+    title = f"{Path(document).name}, page {number}" if number > 1 else Path(document).name
+    _write(record(load_reader(options), image, title, options.max_tokens), image, output)
     typer.echo(output)
     return 0
 

@@ -30,11 +30,13 @@ class RasterSettings:
     dpi: resolution at which PDF pages are drawn; an image keeps its own pixels.
     max_pixels: pages with more pixels are scaled down, before they are drawn where that is
         possible, and say so in their warnings.
+    turn: degrees clockwise that every upright page is turned by, a multiple of 90.
     password: for encrypted PDFs.
     """
 
     dpi: float = DEFAULT_DPI
     max_pixels: int = DEFAULT_MAX_PIXELS
+    turn: int = 0
     password: str | None = field(default=None, repr=False)
 
 
@@ -74,13 +76,20 @@ def cap_scale(width: float, height: float, max_pixels: int) -> float:
 
 
 def make_page(
-    pixels: npt.NDArray[np.uint8], number: int, dpi: float, source: str, warnings: Iterable[str]
+    pixels: npt.NDArray[np.uint8],
+    number: int,
+    dpi: float,
+    source: str,
+    warnings: Iterable[str],
+    turn: int = 0,
 ) -> PageImage:
     """The page, with a warning if it is black all over (a scanner with its lid open, or a fault).
 
-    pixels: uint8 [height, width, 3], RGB.
+    pixels: uint8 [height, width, 3], RGB. turn: degrees clockwise.
     """
     notes = list(warnings)
     if np.percentile(pixels[::4, ::4], 99) < BLACK_LEVEL:
         notes.append("the page is black all over")
+    if turn:
+        pixels = np.ascontiguousarray(np.rot90(pixels, -turn // 90))
     return PageImage(pixels, number, dpi, source, tuple(notes))

@@ -66,7 +66,8 @@ class ImagePages:
             image, size, stated = _load(self._frame(number), self._settings.max_pixels)
             plan = plan_page(size, stated, self._settings.max_pixels)
             pixels = np.array(_convert(image, plan.size))
-        return make_page(pixels, number, plan.dpi, self._source, plan.warnings)
+        turn = self._settings.turn
+        return make_page(pixels, number, plan.dpi, self._source, plan.warnings, turn)
 
     def _open(self) -> Image.Image:
         self._file.seek(0)

@@ -55,7 +55,8 @@ class PdfPages:
         complaints = _take_complaints()
         if complaints and pixels.min() == 255:
             raise InputError(f"{where}: damaged, nothing could be drawn ({complaints[0]})")
-        return make_page(pixels, number, dpi, self._source, (*warnings, *complaints))
+        notes = (*warnings, *complaints)
+        return make_page(pixels, number, dpi, self._source, notes, self._settings.turn)
 
     def _unlock(self) -> None:
         if not self._pdf.needs_pass:
@@ -97,7 +98,7 @@ class PdfPages:
         warning = (
             f"a page of {page.rect.width / 72:.0f} x {page.rect.height / 72:.0f} inches: drawn at "
             f"{wanted * scale:.0f} instead of {wanted:.0f} dpi to stay under "
-            f"{self._settings.max_pixels / 1e6:.0f} megapixels"
+            f"{self._settings.max_pixels / 1e6:.3g} megapixels"
         )
         return wanted * scale, (warning,)
 

@@ -9,12 +9,15 @@ import jsonschema
 import orjson
 import pytest
 
+from fastocr_cli.commands.settings import begin
 from fastocr_cli.errors import ExitCode, MissingModelError
 from fastocr_cli.machine import hub
 from fastocr_cli.machine.selftest import HEADING, TEXT
 from fastocr_cli.results import PageStatus
 from fastocr_cli.version import __version__
 from tests.cli.fakes import FakeReader, make_pdf
+
+COMMANDS = ["parse", "models", "doctor", "calibrate", "bench", "trace", "config", "schema"]
 
 
 @pytest.fixture
@@ -47,13 +50,47 @@ def test_version(fastocr):
     assert fastocr("-V").code == 0
 
 
+def test_version_as_json_tells_what_a_report_needs(fastocr):
+    facts = json.loads(fastocr("--version", "--json").out)
+    assert facts["tool"]["version"] == __version__
+    assert facts["versions"]["torch"]
+    assert facts["devices"][0].startswith("cpu")
+    assert facts["model_cache"]
+    assert "test" not in facts
+    alone = fastocr("--json", "schema")
+    assert (alone.code, alone.out) == (ExitCode.USAGE, b"")
+
+
+def test_a_command_s_settings_come_from_where_parse_has_them(fastocr, monkeypatch):
+    Path("fastocr.toml").write_text("dtype = 'bf16'\nkeep = 0.5\nrtprune = 'dynamic'\n")
+    monkeypatch.setenv("FASTOCR_DEVICE", "mps")
+    monkeypatch.setenv("FASTOCR_MODEL", "nobody's")
+    given = {"model": "somebody's", "device": None, "dtype": None, "fixation": ["refresh=8"]}
+    options = begin({**given, "verbose": 1, "repeat": 3})
+    assert (options.model, options.device, options.dtype) == ("somebody's", "mps", "bf16")
+    assert options.fixation == {"refresh": 8}
+    assert (options.keep, options.rtprune) == (1.0, None), "there was no flag for it"
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+def test_v_lets_the_libraries_speak(fastocr, monkeypatch, verbose):
+    asked = []
+    monkeypatch.setattr("fastocr_cli.delivery.stdio.quiet_libraries", lambda: asked.append(1))
+    monkeypatch.setattr("fastocr_cli.machine.selftest.load_reader", lambda options: Literate(0))
+    for command in (["doctor"], ["models", "check"]):
+        assert fastocr(*command, *(["-v"] if verbose else [])).code == 0
+    for command in ("bench", "trace", "calibrate"):
+        assert fastocr(command, "missing.png", *(["-v"] if verbose else [])).code > 0
+    assert len(asked) == (0 if verbose else 5)
+
+
 def test_bare_command_shows_help(fastocr):
     result = fastocr()
     assert b"fastocr parse report.pdf -o report.md" in result.out
     assert result.err == ""
 
 
-@pytest.mark.parametrize("command", ["parse", "models", "doctor", "calibrate", "config", "schema"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(fastocr, command):
     assert fastocr(command, "-h").code == 0
 

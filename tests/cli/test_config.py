@@ -48,6 +48,16 @@ def test_pyproject_table_counts_and_fastocr_toml_comes_first(home):
     assert resolve()[0].keep == 1.0
 
 
+def test_text_may_be_written_as_a_number(home):
+    Path("fastocr.toml").write_text("rotate = 90\npages = 3\n")
+    assert (resolve()[0].rotate, resolve()[0].pages) == ("90", "3")
+
+
+def test_a_pair_given_twice_is_refused():
+    with pytest.raises(UsageError, match="refresh is set already, to 8"):
+        config.from_command_line({"fixation": ["refresh=8", "refresh=9"]})
+
+
 def test_pyproject_without_our_table_is_passed_over(home):
     Path("../fastocr.toml").write_text("keep = 0.2\n")
     Path("pyproject.toml").write_text("[tool.ruff]\n")
@@ -71,6 +81,7 @@ def test_files_can_be_left_out_or_named(home):
         ("offline = 1", "give true or false"),
         ("dpi = 1.5", "give a whole number"),
         ("keep = 7", "from 0 to 1"),
+        ("rotate = 45", "choose one of off, 90"),
         ("trust-remote-code = true", "not read from files"),
         ("password = 'x'", "not read from files"),
         ("keep = ", "not valid TOML"),

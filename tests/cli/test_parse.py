@@ -328,3 +328,32 @@ def test_command_with_workers_writes_the_same(fastocr):
     assert result.code == ExitCode.PARTIAL
     for name in ("a.md", "a.json", "a.html"):
         assert (Path("one") / name).read_bytes() == (Path("two") / name).read_bytes()
+
+
+def test_turned_pages_are_other_pages(fastocr, reader):
+    make_pdf(Path("a.pdf"), 1)
+    texts = [
+        fastocr("parse", "a.pdf", "-o", "out/", "--rotate", turn) and Path("out/a.md").read_text()
+        for turn in ("off", "90", "off")
+    ]
+    assert texts[0] == texts[2] != texts[1]
+    assert len(reader.pages_read) == 2, "each is on record for itself"
+
+
+def test_strict_reads_nothing_that_was_repaired(fastocr, reader):
+    whole = make_pdf(Path("whole.pdf"), 1).read_bytes()
+    Path("broken.pdf").write_bytes(whole.replace(b"startxref", b"startxxxx"))
+    arguments = ["parse", "whole.pdf", "broken.pdf", "-o", "out/"]
+    assert fastocr(*arguments).code == 0
+    strict = fastocr(*arguments, "--strict", "--overwrite")
+    assert strict.code == ExitCode.PARTIAL
+    assert "broken.pdf: the PDF is damaged and was repaired" in strict.err
+    assert "whole.pdf: " not in strict.err
+
+
+def test_strict_fails_a_page_that_was_scaled_down(fastocr, reader):
+    make_pdf(Path("a.pdf"), 1)
+    result = fastocr("parse", "a.pdf", "-o", "a.md", "--strict", "--max-pixels", "10000")
+    assert result.code == ExitCode.INPUT_UNREADABLE
+    assert "a.pdf, page 1: a page of 3 x 3 inches: drawn at" in result.err
+    assert not reader.pages_read

@@ -13,7 +13,17 @@ from fastocr_cli.inputs.sniff import Kind
 from fastocr_cli.raster import PageFailure, iter_pages, open_document
 from fastocr_cli.raster.colour import deep_to_grey, to_rgb
 from fastocr_cli.results import PageImage
-from tests.raster.pictures import FLAG_CORNERS, HEIGHT, WIDTH, corners, encode, flag, read, read_all
+from tests.raster.pictures import (
+    FLAG_CORNERS,
+    HEIGHT,
+    WIDTH,
+    corners,
+    encode,
+    flag,
+    flag_pdf,
+    read,
+    read_all,
+)
 
 ORIENTATION = 0x0112
 STRIP_OFFSETS = 273
@@ -289,3 +299,20 @@ def test_a_bad_document_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError):
         read_all(b"\x89PNG\r\n\x1a\n")
     assert file.closed
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (90, ["white", "red", "black", "white"]),
+        (180, ["black", "white", "white", "red"]),
+        (270, ["white", "black", "red", "white"]),
+    ],
+)
+@pytest.mark.parametrize("data", [encode(flag(), "PNG"), flag_pdf()], ids=["image", "pdf"])
+def test_pages_are_turned_clockwise(turn: int, expected: list[str], data: bytes) -> None:
+    upright, turned = read(data), read(data, turn=turn)
+    assert corners(turned) == expected
+    assert sorted((turned.width_px, turned.height_px)) == sorted(
+        (upright.width_px, upright.height_px)
+    )
