@@ -175,14 +175,13 @@ class Evidence:
             self.line[one, max(0, column - 1) : column + 2] = 0.0
 
     def next_lines(self) -> npt.NDArray[np.intp]:
-        """Cells (row, column) where an unread line begins that may be read next, [n, 2]: within one
-        column of text nothing is skipped."""
+        """Cells (row, column) where an unread line begins that may be read next, [n, 2]: what
+        stands above it, in its own column of text or further left, has been read."""
         strongest = float(self.line.max(initial=0.0))
         found = np.argwhere(self.line > (LIKELY if strongest > LIKELY else DOUBTFUL))
         down = found[:, None, 0] - found[None, :, 0]
-        across = np.abs(found[:, None, 1] - found[None, :, 1])
-        is_below_another = ((down > 0) & (across <= _ONE_COLUMN)).any(1)
-        return found[~is_below_another]
+        right = found[:, None, 1] - found[None, :, 1]
+        return found[~((down > 0) & (right >= -_ONE_COLUMN)).any(1)]
 
     def twins(self, row: int, span: slice) -> list[int]:
         """Rows beside `row` that show the same line in the columns `span`: text that stands across

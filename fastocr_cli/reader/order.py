@@ -30,19 +30,17 @@ from fastocr_cli.reader.eye import Eye, width_of
 from fastocr_cli.reader.vocabulary import LineKind
 from fastocr_cli.results import PageStatus
 
-_FARTHEST_WORD, _FARTHEST_CELL = 14, 45
-"""Cells: behind a larger gap stands another column of text, or no further cell of a table row."""
 _BLOCK_STEP, _BLOCK_INDENT = 4, 8
 """Rows below one line of a block, and columns beside its start, within which the next begins."""
 _FIRST_KIND = int(min(LineKind))
 _TABULAR = (LineKind.TABLE, LineKind.ROW)
 _CONTINUING = (LineKind.LINE, LineKind.ROW)
-_TOWER_WEIGHT, _FLOOR = 1.0, 0.003
+_TOWER_WEIGHT, _FLOOR = 2.5, 0.003
 """How much the tower's likelihood of a character counts beside the decoder's, and its floor."""
 _THIN = 1.7
 """Columns: a character so narrow may have left no trace."""
-_DOUBLED = 1.6
-"""A run of one character that much wider than usual may well be that character twice."""
+_ROUNDING = 0.6
+"""A run of one character that much wider than n of them may well be n + 1."""
 
 
 class ReadingOrder:
@@ -56,8 +54,8 @@ class ReadingOrder:
         self._word = 0  # the cell where the word began
         self._at = 0.0  # first column (a quarter of a cell) that has not been read
         self._size = 1.0  # the line's type over the usual
-        self._doubled = 0.0  # chance that the last character stands there twice
-        self._may_double = False
+        self._widths = 0.0  # how many of the last character its ink has room for
+        self._written = 0  # and how many of them have been written
         self._last = v.BOS
 
     @property
@@ -67,7 +65,6 @@ class ReadingOrder:
 
     def add(self, token: int) -> None:
         self._eye.add(token)
-        self._doubled = 0.0
         if (kind := v.kind_of(token)) is not None:
             self._kind, self._row = kind, None
         elif (row := v.row_of(token)) is not None:
@@ -96,9 +93,10 @@ class ReadingOrder:
             self._allow_end(bias)
         else:
             self._allow_in_line(bias, self._row)
-        if self._doubled > DOUBTFUL:
-            bias += math.log(1 - self._doubled + _FLOOR)
-            bias[self._last] = math.log(self._doubled)
+        again = self._chance_of_another
+        if again > DOUBTFUL:
+            bias += math.log(1 - again + _FLOOR)
+            bias[self._last] = math.log(again)
         return bias if np.isfinite(bias).any() else np.zeros_like(bias)
 
     def _rows(self) -> npt.NDArray[np.intp]:
@@ -152,9 +150,9 @@ class ReadingOrder:
             bias[v.FIRST_CHARACTER : v.FIRST_COLUMN] = bias[v.UNKNOWN] = 0.0
             return
         line = self._line_chance(row, following)
-        if not following or line > DOUBTFUL:
+        # What begins beside a line is another column of text if it is a line itself, else a cell.
+        if not following or line > LIKELY:
             self._allow_end(bias)
-        # What begins beside a line is another column of text; beside a table's row, a cell.
         if following and (line < SURE or self._kind in _TABULAR):
             bias[[v.column_id(word.cell) for word in following]] = 0.0
             if self._kind in _TABULAR:
@@ -181,12 +179,10 @@ class ReadingOrder:
         """The next word of this row; twice where it may begin in either of two cells."""
         is_begun = v.column_of(self._last) is None
         least = self._at - 0.5 if is_begun else self._at + 1
-        gap = _FARTHEST_CELL if self._kind in _TABULAR else _FARTHEST_WORD
-        farthest = self._at / COLUMNS_PER_CELL + gap
         found = [
             word
             for word in self._seen.words(row)
-            if self._word <= word.cell < farthest and word.start >= least
+            if word.cell >= self._word and word.start >= least
         ]
         return [word for word in found if word.start == found[0].start]
 
@@ -200,14 +196,21 @@ class ReadingOrder:
                 return beside, following
         return row, []
 
+    @property
+    def _chance_of_another(self) -> float:
+        """Whether the ink of the last character is that of one more of the same."""
+        if not self._written or v.character_of(self._last) is None:
+            return 0.0
+        return 1 / (1 + math.exp(8 * (self._written + _ROUNDING - self._widths)))
+
     def _pass(self, token: int) -> None:
         """Move on behind the character just written, whatever the tower read it as."""
+        if token == self._last and self._chance_of_another > DOUBTFUL:
+            self._written += 1
+            return
+        self._written = 0
         usual = max(1.0, width_of(token) * self._size * COLUMNS_PER_CELL)
         glyph = None if self._row is None else self._glyph(self._row, self._seen.ink.shape[1])
-        was_doubled = token == self._last and self._may_double
-        self._may_double = False
-        if was_doubled:
-            return
         if glyph is None or glyph.start > self._at + 2 * usual:
             self._at += usual
             return
@@ -215,6 +218,4 @@ class ReadingOrder:
             return  # too thin a character for the tower to have seen
         self._at = float(glyph.stop)
         if glyph.likeliest == token:
-            times = (glyph.stop - glyph.start) / usual
-            self._doubled = 1 / (1 + math.exp(8 * (_DOUBLED - times)))
-            self._may_double = self._doubled > DOUBTFUL
+            self._widths, self._written = (glyph.stop - glyph.start) / usual, 1
