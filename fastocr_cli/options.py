@@ -26,8 +26,8 @@ class Options:
 
     keep: share of the visual tokens that layers other than focal ones attend to, 0 <= keep <= 1.
     fixation: further settings of the pruning method, by name.
-    rtprune: "dynamic", a share of the visual tokens to drop before the decoder, or "off";
     mode: how pages are shown, for model families that have several ways; None chooses by page.
+    rtprune: "dynamic", a share of the visual tokens to drop before the decoder, or "off".
     rtprune_option: further settings of it, as "key=value".
     max_tokens: most tokens per page; None lets the model's adapter derive it from the page.
     max_retries: further attempts at a page that looped, was cut short or failed.

@@ -33,7 +33,7 @@ from fastocr_cli.record.journal import Journal, journal_paths
 from fastocr_cli.record.report import DocumentRecord, RunReport
 from fastocr_cli.terminal.console import Console
 from fastocr_cli.terminal.progress import Tally, make_progress
-from fastocr_cli.writers.output import FileOutput
+from fastocr_cli.writers.output import write_file
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,8 @@ def finish(
     if reader.is_loaded:
         report.model = {"name": reader.name, "revision": reader.revision}
     if request.report is not None:
-        write_report(Path(request.report), report)
+        record = orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2)
+        write_file(Path(request.report), record + b"\n")
     if report.is_cut_off:
         return
     console.summary(report, destination)
@@ -168,16 +169,6 @@ def finish(
         console.next_step(step)
     if journal is not None and destination.file is not None and report.is_complete:
         journal.delete()
-
-
-def write_report(path: Path, report: RunReport) -> None:
-    """The run's record as JSON. Raises OutputError."""
-    output = FileOutput(path)
-    try:
-        output.write(orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2) + b"\n")
-        output.commit()
-    finally:
-        output.discard()
 
 
 def next_steps(report: RunReport, journal: Journal | None) -> Iterator[str]:

@@ -6,5 +6,13 @@ GPU, `TRITON_INTERPRET=0 pytest tests/kernels` runs the compiled kernels.
 
 import os
 
+import pytest
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tiny tensors: more threads only wait on each other
 os.environ.setdefault("TRITON_INTERPRET", "1")
+
+
+@pytest.fixture
+def all_legible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a tiny random reader no page is legible, and none would be read."""
+    monkeypatch.setattr("fastocr_cli.reader.evidence._LEGIBLE_SHARE", -1.0)

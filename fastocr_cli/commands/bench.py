@@ -158,22 +158,13 @@ def _write(outcome: Outcome, json: Path | None, csv: Path | None, plot: Path | N
 
     from fastocr_cli.bench.outcome import as_csv, as_record
     from fastocr_cli.bench.picture import draw_outcome
+    from fastocr_cli.writers.output import write_file
 
     if json is not None:
-        _save(json, orjson.dumps(as_record(outcome), option=orjson.OPT_INDENT_2) + b"\n")
+        write_file(json, orjson.dumps(as_record(outcome), option=orjson.OPT_INDENT_2) + b"\n")
     if csv is not None:
-        _save(csv, as_csv(outcome).encode())
+        write_file(csv, as_csv(outcome).encode())
     if plot is not None:
         draw_outcome(outcome, plot)
     for path in filter(None, (json, csv, plot)):
         typer.echo(f"written: {path}", err=True)
-
-
-def _save(path: Path, content: bytes) -> None:
-    from fastocr_cli.errors import OutputError
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error

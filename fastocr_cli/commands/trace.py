@@ -85,13 +85,9 @@ def _draw(name: str, options: Options) -> PageImage:
 def _write(recorded: Trace, image: Image, output: Path) -> None:
     from fastocr_cli.bench.trace.html import trace_page
     from fastocr_cli.bench.trace.picture import draw_trace
-    from fastocr_cli.errors import OutputError
+    from fastocr_cli.writers.output import write_file
 
-    if output.suffix.lower() not in (".html", ".htm"):
+    if output.suffix.lower() in (".html", ".htm"):
+        write_file(output, trace_page(recorded, image).encode())
+    else:
         draw_trace(recorded, image, output)
-        return
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(trace_page(recorded, image), encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{output}: cannot be written: {error.strerror}") from error

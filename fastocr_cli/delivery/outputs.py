@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO
 
 from fastocr_cli.delivery.destination import Destination
@@ -53,12 +52,7 @@ class Outputs:
     def __enter__(self) -> Outputs:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         for _, writer in self._writers:
             writer.discard()
 

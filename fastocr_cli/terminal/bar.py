@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TextIO
 
 from rich.console import Console
@@ -12,8 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from fastocr_cli.inputs.documents import printable
 from fastocr_cli.record.events import Event
 from fastocr_cli.record.report import RunReport
-from fastocr_cli.terminal.console import duration, speed
-from fastocr_cli.terminal.progress import Tally
+from fastocr_cli.terminal.progress import Tally, figures
 
 
 class Bar:
@@ -34,12 +32,7 @@ class Bar:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
     def show(self, event: Event, tally: Tally, report: RunReport) -> None:
@@ -48,21 +41,8 @@ class Bar:
             total=tally.pages,
             completed=report.pages,
             file=escape(_shorten(printable(tally.current), 40)),
-            figures=escape(_figures(tally, report)),
+            figures=escape("  ".join(figures(tally, report))),
         )
-
-
-def _figures(tally: Tally, report: RunReport) -> str:
-    parts = [f"{report.pages:,}/{tally.pages:,} pages"]
-    if tally.files > 1:
-        parts.append(f"{tally.files_done:,}/{tally.files:,} files")
-    parts.append(f"{speed(report.pages_per_second)}/s")
-    left = tally.seconds_left(report)
-    if left is not None:
-        parts.append(f"{duration(left)} left")
-    if report.kept is not None:
-        parts.append(f"kept {report.kept:.0%}")
-    return "  ".join(parts)
 
 
 def _shorten(name: str, width: int) -> str:

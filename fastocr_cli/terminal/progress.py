@@ -130,17 +130,22 @@ class JsonLines:
 
 def line(tally: Tally, report: RunReport) -> str:
     """Such as `12/73 pages, 0/1 files, 0.52 pages/s, 1 min 57 s left, kept 25 %: faq.pdf`."""
-    parts = [
+    return f"{', '.join(figures(tally, report))}: {printable(tally.current)}"
+
+
+def figures(tally: Tally, report: RunReport) -> list[str]:
+    """What is done, how fast, how much is left and how much of the page was attended to."""
+    found = [
         f"{report.pages:,}/{tally.pages:,} pages",
         f"{tally.files_done:,}/{tally.files:,} files",
+        f"{speed(report.pages_per_second)} pages/s",
     ]
-    parts.append(f"{speed(report.pages_per_second)} pages/s")
     left = tally.seconds_left(report)
     if left is not None:
-        parts.append(f"{duration(left)} left")
+        found.append(f"{duration(left)} left")
     if report.kept is not None:
-        parts.append(f"kept {report.kept:.0%}")
-    return f"{', '.join(parts)}: {printable(tally.current)}"
+        found.append(f"kept {report.kept:.0%}")
+    return found
 
 
 def _describe(event: Event) -> dict[str, Any]:

@@ -64,6 +64,16 @@ def open_output(
         return FileOutput(path)
 
 
+def write_file(path: Path, data: bytes) -> None:
+    """Put `data` there at once, whatever stood there before. Raises OutputError."""
+    output = open_output(path, overwrite=True, is_ours=lambda _: True)
+    try:
+        output.write(data)
+        output.commit()
+    finally:
+        output.discard()
+
+
 class FileOutput:
     """A file under its temporary name until `commit`."""
 

@@ -11,13 +11,15 @@ import pytest
 from fastocr_cli.__main__ import run
 from fastocr_cli.errors import ExitCode
 from fastocr_cli.schemas import load_schema
-from tests.bench.tiny_reader import write_tiny_reader
 from tests.models.tiny import page
+from tests.models.tiny_reader import tiny_reader
+
+pytestmark = pytest.mark.usefixtures("all_legible")
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_reader(tmp_path_factory.mktemp("reader"))
+    return tiny_reader(tmp_path_factory.mktemp("reader"), layers=4)
 
 
 @pytest.fixture

@@ -20,15 +20,17 @@ from fastocr_cli.decoding.engine import generate
 from fastocr_cli.errors import ExitCode
 from fastocr_cli.reading import Reader
 from tests.bench.made_up_trace import made_up_picture, made_up_trace
-from tests.bench.tiny_reader import write_tiny_reader
 from tests.models.tiny import page
+from tests.models.tiny_reader import tiny_reader
+
+pytestmark = pytest.mark.usefixtures("all_legible")
 
 STEPS = 40
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_reader(tmp_path_factory.mktemp("reader"))
+    return tiny_reader(tmp_path_factory.mktemp("reader"), layers=4)
 
 
 @pytest.fixture(scope="module")

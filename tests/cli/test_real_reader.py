@@ -17,7 +17,9 @@ from safetensors.torch import load_file, save_file
 from fastocr_cli import api
 from fastocr_cli.errors import ExitCode
 from tests.cli.fakes import make_pdf
-from tests.models.test_reader_identity import tiny_reader
+from tests.models.tiny_reader import tiny_reader
+
+pytestmark = pytest.mark.usefixtures("all_legible")
 
 ROOT = Path(__file__).parents[2]
 LOAD = api.load_reader

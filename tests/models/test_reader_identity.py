@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
-from transformers import Qwen2Config
 
 from fastocr_cli.decoding.engine import generate
 from fastocr_cli.decoding.fused import FusedDecoder
@@ -16,30 +14,10 @@ from fastocr_cli.fixation.dense import DensePolicy
 from fastocr_cli.models.base import ModelAdapter, PromptInputs
 from fastocr_cli.models.loading import load_adapter
 from fastocr_cli.reader import vocabulary
-from fastocr_cli.reader.configuration import ReaderConfig
-from fastocr_cli.reader.modeling import ReaderForPageReading
-from tests.models.tiny import page, randomise
+from tests.models.tiny import page
+from tests.models.tiny_reader import tiny_reader
 
 STEPS = 24
-
-
-def tiny_reader(folder: Path) -> Path:
-    text = Qwen2Config(
-        vocab_size=vocabulary.VOCABULARY_SIZE,
-        hidden_size=64,
-        intermediate_size=96,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        bos_token_id=vocabulary.BOS,
-        eos_token_id=vocabulary.EOS,
-        pad_token_id=vocabulary.PAD,
-    )
-    config = ReaderConfig(
-        tower_channels=(8, 16, 24), tower_blocks=(1, 1, 1), gaze_layers=(0, 1), text_config=text
-    )
-    randomise(ReaderForPageReading(config)).save_pretrained(folder)
-    return folder
 
 
 def as_the_page_bears_out(

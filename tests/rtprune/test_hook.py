@@ -71,6 +71,7 @@ def test_dropping_nothing_is_the_identity_bit_for_bit(load, name):
 
 
 @pytest.mark.parametrize("name", DEEPSEEK + OTHERS)
+@pytest.mark.usefixtures("all_legible")
 def test_tokens_equal_a_decoder_fed_the_pruned_prompt_by_hand(load, name):
     """No cache and no engine: the whole sequence again each step, with its own position ids."""
     adapter, prompts = load(name)
@@ -91,6 +92,7 @@ def decode_by_hand(adapter, prompt, settings, steps):
     embeds, ids = pruned.inputs_embeds, pruned.position_ids
     following, tokens = int(positions.max()) + 1, []
     visual = arguments.get("visual_pos_masks")
+    bias, place = own_rules(adapter, prompt)
     for _ in range(steps):
         extra = {}
         if visual is not None:  # Qwen3-VL
@@ -108,12 +110,23 @@ def decode_by_hand(adapter, prompt, settings, steps):
             use_cache=False,
             **extra,
         ).last_hidden_state
-        tokens.append(int(adapter.model.get_output_embeddings()(hidden[:, -1]).argmax()))
-        new = adapter.model.get_input_embeddings()(torch.tensor([[tokens[-1]]]))
-        embeds = torch.cat([embeds, new], dim=1)
+        scores = adapter.model.get_output_embeddings()(hidden[:, -1])[0]
+        tokens.append(int((scores + torch.from_numpy(bias.bias()) if bias else scores).argmax()))
+        for follower in filter(None, (bias, place)):
+            follower.add(tokens[-1])
+        where = torch.tensor([place.place]) if place else None
+        new = adapter.embed_text(torch.tensor(tokens[-1:]), where)
+        embeds = torch.cat([embeds, new[None]], dim=1)
         ids = torch.cat([ids, torch.full((*ids.shape[:-1], 1), following)], dim=-1)
         following += 1
     return tokens
+
+
+def own_rules(adapter, prompt):
+    """What the model itself says of the next token and its place, None where it says nothing."""
+    with torch.inference_mode():
+        seen = adapter.model(input_ids=prompt.input_ids, use_cache=False, **prompt.features)
+    return adapter.new_bias(seen), adapter.new_place()
 
 
 def unlimited_mask(adapter, pruned, length):

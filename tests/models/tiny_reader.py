@@ -12,12 +12,12 @@ from fastocr_cli.reader.modeling import ReaderForPageReading
 from tests.models.tiny import randomise
 
 
-def write_tiny_reader(folder: Path) -> Path:
+def tiny_reader(folder: Path, *, layers: int = 3) -> Path:
     text = Qwen2Config(
         vocab_size=vocabulary.VOCABULARY_SIZE,
         hidden_size=64,
         intermediate_size=96,
-        num_hidden_layers=4,
+        num_hidden_layers=layers,
         num_attention_heads=4,
         num_key_value_heads=2,
         bos_token_id=vocabulary.BOS,
