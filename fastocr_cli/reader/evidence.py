@@ -183,14 +183,18 @@ class Evidence:
         right = found[:, None, 1] - found[None, :, 1]
         return found[~((down > 0) & (right >= -_ONE_COLUMN)).any(1)]
 
-    def twins(self, row: int, span: slice) -> list[int]:
+    def twins(self, row: int, span: slice, share: float = 0.25) -> list[int]:
         """Rows beside `row` that show the same line in the columns `span`: text that stands across
-        the edge of two rows may be read in either."""
+        the edge of two rows may be read in either.
+
+        share: how much of what the other row shows must be the same.
+        """
         beside = [one for one in (row - 1, row + 1) if 0 <= one < self.rows]
         ink = self.ink[beside, span]
         alike = np.count_nonzero((ink == self.ink[row, span]) & (ink > 0), axis=1)
         inked = np.count_nonzero(ink, axis=1)
-        return [one for one, a, n in zip(beside, alike, inked, strict=True) if 4 * a > max(4, n)]
+        enough = alike > np.maximum(1, share * inked)
+        return [one for one, is_twin in zip(beside, enough, strict=True) if is_twin]
 
 
 def _put_right(log_probabilities: Floats) -> Floats:

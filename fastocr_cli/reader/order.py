@@ -37,6 +37,10 @@ _TABULAR = (LineKind.TABLE, LineKind.ROW)
 _CONTINUING = (LineKind.LINE, LineKind.ROW)
 _TOWER_WEIGHT, _FLOOR = 2.5, 0.003
 """How much the tower's likelihood of a character counts beside the decoder's, and its floor."""
+_GAP = 10
+"""Columns between two words of one line, mostly less."""
+_GUTTER = 56
+"""Columns between two columns of text, mostly less; cells of a table may be further apart."""
 _THIN = 1.7
 """Columns: a character so narrow may have left no trace."""
 _ROUNDING = 0.6
@@ -139,8 +143,10 @@ class ReadingOrder:
 
     def _allow_in_line(self, bias: Floats, row: int) -> None:
         following = self._next_words(row)
-        if not following:
-            row, following = self._drifted(row)
+        nearest = following[0].start if following else math.inf
+        if nearest > self._at + _GAP:
+            row, following = self._drifted(row, nearest) or (row, following)
+            self._row = row
         limit = following[0].start if following else self._seen.ink.shape[1]
         glyph = None if self._last == v.CELL else self._glyph(row, limit)
         if glyph is not None:
@@ -151,7 +157,8 @@ class ReadingOrder:
             return
         line = self._line_chance(row, following)
         # What begins beside a line is another column of text if it is a line itself, else a cell.
-        if not following or line > LIKELY:
+        is_gutter = bool(following) and following[0].start < self._at + _GUTTER
+        if not following or line > (POSSIBLE if is_gutter else LIKELY):
             self._allow_end(bias)
         if following and (line < SURE or self._kind in _TABULAR):
             bias[[v.column_id(word.cell) for word in following]] = 0.0
@@ -186,15 +193,19 @@ class ReadingOrder:
         ]
         return [word for word in found if word.start == found[0].start]
 
-    def _drifted(self, row: int) -> tuple[int, list[Word]]:
-        """On a page that is not quite straight a line goes on in the row beside."""
+    def _drifted(self, row: int, limit: float) -> tuple[int, list[Word]] | None:
+        """On a page that is not quite straight a line goes on in the row beside: that row and its
+        next word, if that begins before `limit`."""
         span = slice(max(0, int(self._at) - 16), int(self._at))
-        for beside in self._seen.twins(row, span):
+        for beside in self._seen.twins(row, span, share=0.6):
             following = self._next_words(beside)
-            if following and self._line_chance(beside, following) < LIKELY:
-                self._row = beside
+            if (
+                following
+                and following[0].start < limit
+                and self._line_chance(beside, following) < LIKELY
+            ):
                 return beside, following
-        return row, []
+        return None
 
     @property
     def _chance_of_another(self) -> float:
