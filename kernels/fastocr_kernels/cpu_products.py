@@ -1,12 +1,21 @@
-"""The two products of one-token attention on a CPU, each by the call that was fastest there.
+"""The products of one-token attention on a CPU, each by the call that was fastest there.
 
-Shapes: query [Hkv, G, D], keys and values [T, Hkv, D] with any strides before D, weights
-[Hkv, G, T]. Measured on one AVX-512 core with MKL, fp32, 4,600 positions and 2 KV heads of 64:
-keys times queries takes 190 us where queries times keys takes 430; the weighted sum takes 210 us
-as an embedding bag, 370 as a matrix product, and the bag needs no copy of scattered rows. With
-more than four query heads a KV head both turn round, since a bag reads a row once a query head.
-Values that lie together and have at most four query heads in all are fastest as one product of
-whole rows, half of it thrown away (316 us against 374 at 4,900 positions).
+Shapes: query [Hkv, G, D], keys and values [T, Hkv, D], weights [Hkv, G, T]. Measured with MKL in
+fp32, 2 KV heads of 64 with two query heads each, caches read from memory; microseconds:
+
+                                       5,000 positions          730 positions
+                                    AVX-512    Zen 3, AVX2      Zen 3, AVX2
+    keys times queries, by head         190          2,700              110
+    keys times queries, whole rows                     520               67
+    queries times keys, by head         430          1,360               47
+    queries times keys, whole rows                     980               53
+    one KV head times one query                        450
+    weights times values, whole rows    316            760
+    weights times values, in a bag      374            640               45
+
+Whole rows: a row of the cache is multiplied as it lies, and all but one KV head's part thrown away.
+A bag (`embedding_bag`) needs no copy of scattered rows, but reads a row once a query head. With
+more than four query heads a KV head queries go times keys, and nothing into a bag.
 """
 
 from __future__ import annotations
@@ -17,28 +26,65 @@ import torch
 from torch import Tensor
 
 _FEW = 4
-_LONG = 2048  # rows from which keys times queries is faster than queries times keys
+_LONG = 2048  # positions from which keys times queries is faster than queries times keys
 
 
-def weights_of(query: Tensor, keys: Tensor) -> Tensor:
-    """Softmax over T of query . keys, [Hkv, G, T]; fp32 unless the query is fp64."""
-    if query.shape[1] > _FEW and query.dtype == torch.float32:
-        logits = torch.bmm(query, keys.permute(1, 2, 0))
+def weights_of(query: Tensor, keys: Tensor, scale: float) -> Tensor:
+    """Softmax over T of query . keys times scale, [Hkv, G, T]; fp32 unless the query is fp64."""
+    kv_heads, group, _ = query.shape
+    is_short = len(keys) < _LONG
+    takes_whole_rows = is_short == _has_avx512() and _is_small(kv_heads * group)
+    if takes_whole_rows and keys.is_contiguous():
+        logits = _whole_row_logits(query, keys, scale)
+    elif query.dtype == torch.float32 and (group > _FEW or (is_short and not _has_avx512())):
+        nothing = _zero(query.dtype)
+        logits = torch.baddbmm(nothing, query, keys.permute(1, 2, 0), beta=0, alpha=scale)
     else:
-        logits = torch.bmm(keys.transpose(0, 1), query.transpose(1, 2)).transpose(1, 2)
-    return logits.softmax(-1, dtype=weight_dtype(query.dtype))
+        turned = (query * scale).transpose(1, 2)
+        logits = torch.bmm(keys.transpose(0, 1), turned).transpose(1, 2)
+    return logits.softmax(-1, dtype=_weight_dtype(query.dtype))
 
 
-def is_small(query_heads: int) -> bool:
+def _whole_row_logits(query: Tensor, keys: Tensor, scale: float) -> Tensor:
+    """As `weights_of` before the softmax."""
+    whole, rows = _whole_row_queries(query, scale), keys.flatten(1)
+    if len(rows) < _LONG:
+        logits = torch.mm(whole, rows.t())
+    else:
+        # Turning the logits costs less than a softmax across turned ones.
+        logits = torch.mm(rows, whole.t()).t().contiguous()
+    return logits.view(*query.shape[:2], -1)
+
+
+def weights_of_one(query: Tensor, keys: Tensor, scale: float) -> Tensor:
+    """As `weights_of` for one KV head: query [G, D], keys [T, D], weights [G, T]."""
+    group = len(query)
+    if group > 2 or (group == 2 and _has_avx512()):
+        return weights_of(query.unsqueeze(0), keys.unsqueeze(1), scale)[0]
+    logits = torch.stack([torch.mv(keys, one) for one in query * scale])
+    return logits.softmax(-1, dtype=_weight_dtype(query.dtype))
+
+
+def mean_of_heads(weights: Tensor) -> Tensor:
+    """[H, T] to [T]; a product, for what sums over the first dimension takes twice as long."""
+    return weights[0] if len(weights) == 1 else _shares(len(weights), weights.dtype) @ weights
+
+
+@cache
+def _has_avx512() -> bool:
+    return torch.backends.cpu.get_cpu_capability() == "AVX512"
+
+
+def _is_small(query_heads: int) -> bool:
     """Whether products of whole rows pay, though all but one KV head's part is thrown away."""
     return query_heads <= _FEW
 
 
-def whole_row_queries(query: Tensor, kv_heads: int, scale: float) -> Tensor:
-    """query [B, Hq, D] times scale, zero outside its KV head's part of a row: [B, Hq, Hkv * D]."""
-    batch, heads, width = query.shape
-    parts = query.view(batch, kv_heads, -1, 1, width)
-    return (parts * _own_part(kv_heads, scale, query.dtype)).view(batch, heads, -1)
+def _whole_row_queries(query: Tensor, scale: float) -> Tensor:
+    """query [Hkv, G, D] times scale, zero outside its KV head's part of a row: [Hq, Hkv * D]."""
+    kv_heads, group, _ = query.shape
+    parts = query.unsqueeze(2) * _own_part(kv_heads, scale, query.dtype)
+    return parts.view(kv_heads * group, -1)
 
 
 @lru_cache(maxsize=64)
@@ -47,14 +93,17 @@ def _own_part(kv_heads: int, scale: float, dtype: torch.dtype) -> Tensor:
     return (torch.eye(kv_heads, dtype=dtype) * scale).view(kv_heads, 1, kv_heads, 1)
 
 
-def whole_row_weights(queries: Tensor, rows: Tensor) -> Tensor:
-    """Softmax over T of queries [Hq, R] . rows [T, R]: [Hq, T]."""
-    is_short = len(rows) < _LONG
-    logits = torch.mm(queries, rows.t()) if is_short else torch.mm(rows, queries.t()).t()
-    return logits.softmax(-1, dtype=weight_dtype(queries.dtype))
+@cache
+def _zero(dtype: torch.dtype) -> Tensor:
+    return torch.zeros(1, dtype=dtype)
 
 
-def weight_dtype(dtype: torch.dtype) -> torch.dtype:
+@lru_cache(maxsize=64)
+def _shares(count: int, dtype: torch.dtype) -> Tensor:
+    return torch.full((count,), 1 / count, dtype=dtype)
+
+
+def _weight_dtype(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
@@ -65,7 +114,7 @@ def prefers_bag(group: int) -> bool:
 
 def bag_rows(rows: Tensor, kv_heads: int, group: int) -> Tensor:
     """Rows [T] of a cache [N, Hkv, D] as rows of its view [N * Hkv, D], head by head: [Hq, T]."""
-    return rows * kv_heads + _kv_head_of(kv_heads, group)
+    return torch.add(_kv_head_of(kv_heads, group), rows, alpha=kv_heads)
 
 
 @cache
@@ -91,7 +140,7 @@ def span_sum(weights: Tensor, values: Tensor) -> Tensor:
     """weights [Hkv, G, T] times contiguous values [T, Hkv, D]: [Hkv, G, D]; nothing is fetched."""
     kv_heads, group, length = weights.shape
     width = values.shape[2]
-    if is_small(kv_heads * group):
+    if _is_small(kv_heads * group):
         rows = values.view(length, kv_heads * width)
         products = torch.mm(weights.reshape(-1, length), rows).view(
             kv_heads, group, kv_heads, width

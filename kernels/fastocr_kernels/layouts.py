@@ -8,7 +8,7 @@ from them is derived once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,7 @@ class AttendedSet:
     text_start: Tensor
     lengths: Tensor
     _derived: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _derived_of_choice: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         rows = self.indices.shape[0]
@@ -41,11 +42,17 @@ class AttendedSet:
         for name in ("text_start", "lengths"):
             require_vector(name, getattr(self, name), rows)
 
+    def at(self, lengths: Tensor) -> AttendedSet:
+        """The same choice in another step, in which the text is longer."""
+        return replace(self, lengths=lengths, _derived={})
+
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
         """The value of `make()`, computed on first use and kept under `key`."""
-        if key not in self._derived:
-            self._derived[key] = make()
-        return self._derived[key]
+        return _kept(self._derived, key, make)
+
+    def derived_of_choice(self, key: Any, make: Callable[[], Any]) -> Any:
+        """As `derived`, kept `at` other lengths too: must follow from all but the lengths."""
+        return _kept(self._derived_of_choice, key, make)
 
     def positions(self, row: int) -> Tensor:
         """[T] int64, the positions row `row` attends to: selected ones first, then the span."""
@@ -78,6 +85,12 @@ class VisualSet:
     def counts(self) -> list[int]:
         """Visual tokens per row."""
         return (self.positions >= 0).sum(1).tolist()
+
+
+def _kept(values: dict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
+    if key not in values:
+        values[key] = make()
+    return values[key]
 
 
 def _span(row: Tensor) -> tuple[int, int] | None:

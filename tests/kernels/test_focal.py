@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastocr_kernels import VisualSet, focal_decode, gaze_scores, use_implementation
+from fastocr_kernels import (
+    VisualSet,
+    cpu_products,
+    focal_decode,
+    gaze_scores,
+    use_implementation,
+)
 from fastocr_kernels.launch import INTERPRETER_BLOCK as BLOCK
 from tests.kernels.cases import (
     COMPILED,
@@ -125,6 +133,26 @@ def test_cpu_path_on_any_batch(data):
         heads=heads,
         reduction=data.draw(st.sampled_from(["mean", "max", "none"])),
     )
+
+
+@pytest.mark.parametrize("has_avx512", [False, True], ids=["narrow", "wide"])
+@pytest.mark.parametrize("heads", [Heads(4, 2, 64), Heads(8, 2, 64), Heads(4, 4, 16)], ids=str)
+@pytest.mark.parametrize("options", [{}, {"heads": [1]}, {"heads": [1, 0]}], ids=str)
+def test_every_cpu_product(monkeypatch, has_avx512, heads, options):
+    monkeypatch.setattr(cpu_products, "_has_avx512", lambda: has_avx512)
+    check("cpu", random_batch([2100, 300], heads), random_visual([900, 120]), **options)
+
+
+@pytest.mark.parametrize("implementation", ["reference", "cpu", "triton"])
+def test_what_does_not_fit_is_refused_whatever_serves(implementation):
+    batch = random_batch([40], Heads(4, 2, 64))
+    visual = random_visual([9])
+    with pytest.raises(ValueError, match="2 rows do not fit"):
+        gaze(implementation, batch, random_visual([9, 9]))
+    with pytest.raises(ValueError, match=r"lengths must be \[1\]"):
+        attend(implementation, replace(batch, lengths=torch.tensor([40, 40])), visual)
+    with pytest.raises(ValueError, match=r"got \[\]"):
+        attend(implementation, batch, visual, heads=[])
 
 
 def test_a_head_that_is_not_there_is_named():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastocr_kernels import top_positions
 from tests.kernels.cases import random_visual
 
 
+@settings(deadline=None)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 35)), min_size=1, max_size=4),
     gaps=st.booleans(),

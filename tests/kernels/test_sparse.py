@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastocr_kernels import AttendedSet, sparse_decode, use_implementation
+from fastocr_kernels import AttendedSet, cpu_products, sparse_decode, use_implementation
 from fastocr_kernels.launch import INTERPRETER_BLOCK as BLOCK
 from tests.kernels.cases import (
     COMPILED,
@@ -154,6 +154,30 @@ def test_cpu_path_on_any_batch(data):
     seed = data.draw(st.integers(0, 99))
     batch = random_batch(lengths, Heads(group * kv, kv, width), dtype, seed=seed)
     check("cpu", batch, random_attended(batch, starts, counts, seed=seed))
+
+
+@pytest.mark.parametrize(("implementation", "device"), FAST)
+def test_a_choice_serves_later_steps(implementation, device):
+    """The text grows; what is derived of the choice alone is kept, the rest is derived anew."""
+    batch = random_batch([60, 41], Heads(4, 2, 64), device=device)
+    lengths = [batch.lengths - back for back in (2, 1, 0)]
+    attended = random_attended(batch, [40, 20], [12, 3])
+    step = attended.at(lengths[0])
+    for now in lengths:
+        step = step.at(now)
+        fresh = AttendedSet(attended.indices, attended.text_start, now)
+        expected = run(implementation, batch, fresh)
+        assert torch.equal(run(implementation, batch, step), expected)
+
+
+@pytest.mark.parametrize("has_avx512", [False, True], ids=["narrow", "wide"])
+@pytest.mark.parametrize("heads", [Heads(4, 2, 64), Heads(8, 2, 64), Heads(4, 4, 16)], ids=str)
+@pytest.mark.parametrize("count", [30, 2100])
+def test_every_cpu_product(monkeypatch, has_avx512, heads, count):
+    """Which call multiplies depends on the processor, the heads and the number of positions."""
+    monkeypatch.setattr(cpu_products, "_has_avx512", lambda: has_avx512)
+    batch = random_batch([count + 90, 50], heads)
+    check("cpu", batch, random_attended(batch, [count + 60, 20], [count, 9]))
 
 
 def test_mismatched_shapes_name_both():

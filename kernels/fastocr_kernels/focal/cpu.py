@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fastocr_kernels.cpu_products import span_sum, weights_of
-from fastocr_kernels.layouts import VisualSet, check_cache, require
-from fastocr_kernels.reduction import HeadReduction, chosen_heads, reduce_heads
+from fastocr_kernels.cpu_products import mean_of_heads, span_sum, weights_of, weights_of_one
+from fastocr_kernels.layouts import VisualSet, require
+from fastocr_kernels.reduction import HeadReduction, reduce_heads
 
 
 def focal_decode(
@@ -24,21 +24,17 @@ def focal_decode(
     reduction: HeadReduction = "mean",
 ) -> tuple[Tensor, Tensor]:
     """As `reference.focal_decode`; each row of the caches must be contiguous."""
-    check_cache(query, keys, values, lengths.shape[0])
-    require(values[0].is_contiguous(), "rows of the value cache must be contiguous")
+    _require_whole_rows(keys, values)
     batch, all_heads, width = query.shape
-    wanted = None if heads is None else chosen_heads(heads, all_heads)
-    queries = (query * scale).view(batch, keys.shape[2], -1, width)
-    out = torch.empty_like(query)
-    scores = _empty_scores(visual, all_heads if wanted is None else len(wanted), reduction)
+    out, scores = [], []
     for row, length in enumerate(lengths.tolist()):
-        weights = weights_of(queries[row], keys[row, :length])
-        out[row].view(queries[row].shape).copy_(
-            span_sum(weights.to(values.dtype), values[row, :length])
-        )
+        own = query[row].view(keys.shape[2], -1, width)
+        weights = weights_of(own, keys[row, :length], scale)
+        out.append(span_sum(weights.to(values.dtype), values[row, :length]))
         by_head = weights.view(all_heads, length)
-        _score_row(by_head if wanted is None else by_head[wanted], visual, row, reduction, scores)
-    return out, scores
+        looking = by_head if heads is None else by_head[list(heads)]
+        scores.append(_visual_scores(looking, visual, row, reduction))
+    return torch.stack(out).view(batch, all_heads, width), _stacked(scores, visual)
 
 
 def gaze_scores(
@@ -51,48 +47,64 @@ def gaze_scores(
     heads: Sequence[int] | None = None,
     reduction: HeadReduction = "mean",
 ) -> Tensor:
-    """As `reference.gaze_scores`."""
-    check_cache(query, keys, keys, lengths.shape[0])
-    wanted = chosen_heads(heads, query.shape[1])
-    group = query.shape[1] // keys.shape[2]
-    scaled = query * scale
-    scores = _empty_scores(visual, len(wanted), reduction)
+    """As `reference.gaze_scores`; each row of the cache must be contiguous."""
+    _require_whole_rows(keys)
+    scores = []
     for row, length in enumerate(lengths.tolist()):
-        weights = _weights_by_head(scaled[row], keys[row, :length], wanted, group)
-        _score_row(weights, visual, row, reduction, scores)
-    return scores
+        own = query[row].view(keys.shape[2], -1, query.shape[2])
+        weights = _weights_by_head(own, keys[row, :length], heads, scale)
+        scores.append(_visual_scores(weights, visual, row, reduction))
+    return _stacked(scores, visual)
 
 
-def _weights_by_head(query: Tensor, keys: Tensor, wanted: list[int], group: int) -> Tensor:
-    """Weights [heads, L] of the wanted heads; reads only the KV heads those belong to."""
-    parts, order = [], []
-    for kv_head in sorted({head // group for head in wanted}):
-        own = [head for head in wanted if head // group == kv_head]
-        # One product for a KV head's queries; a lone query is doubled, because MKL's product with
-        # one column takes twice as long as with two (235 against 115 us at 4,600 positions).
-        queries = query[own if len(own) > 1 else own * 2].unsqueeze(0)
-        weights = weights_of(queries, keys[:, kv_head : kv_head + 1])[0]
-        parts.append(weights[: len(own)])
-        order.extend(own)
-    joined = torch.cat(parts) if len(parts) > 1 else parts[0]
-    return joined if order == wanted else joined[[order.index(head) for head in wanted]]
+def _require_whole_rows(*caches: Tensor) -> None:
+    for cache in caches:
+        whole = cache.is_contiguous() or cache[0].is_contiguous()
+        require(whole, "rows of the caches must be contiguous")
 
 
-def _empty_scores(visual: VisualSet, heads: int, reduction: HeadReduction) -> Tensor:
-    rows, tokens = visual.positions.shape
-    shape = (rows, heads, tokens) if reduction == "none" else (rows, tokens)
-    return torch.empty(shape)
+def _weights_by_head(
+    query: Tensor, keys: Tensor, heads: Sequence[int] | None, scale: float
+) -> Tensor:
+    """Weights [heads, T] of these heads; reads only the KV heads they belong to.
+
+    query [Hkv, G, D], keys [T, Hkv, D].
+    """
+    kv_heads, group = query.shape[:2]
+    if heads is None:
+        return weights_of(query, keys, scale).flatten(0, 1)
+    read = sorted({head // group for head in heads})
+    if len(read) == kv_heads:
+        return weights_of(query, keys, scale).flatten(0, 1)[list(heads)]
+    own = [[head for head in heads if head // group == kv_head] for kv_head in read]
+    weights = [
+        weights_of_one(query[kv_head, [head % group for head in some]], keys[:, kv_head], scale)
+        for kv_head, some in zip(read, own, strict=True)
+    ]
+    if len(weights) == 1:
+        return weights[0]
+    order = [head for some in own for head in some]
+    return torch.cat(weights)[[order.index(head) for head in heads]]
 
 
-def _score_row(
-    weights: Tensor, visual: VisualSet, row: int, reduction: HeadReduction, scores: Tensor
-) -> None:
-    """Write row `row` of `scores` from its weights [heads, L]."""
+def _visual_scores(
+    weights: Tensor, visual: VisualSet, row: int, reduction: HeadReduction
+) -> Tensor:
+    """From weights [heads, T] of row `row` its visual tokens' scores, [V_b] or [heads, V_b]."""
     span, count = visual.spans[row], visual.counts[row]
     if span is not None:
         picked = weights[:, span[0] : span[0] + count]
     else:
         picked = weights.index_select(1, visual.positions[row, :count])
-    scores[row, ..., :count] = reduce_heads(picked, reduction, dim=0)
-    if count < scores.shape[-1]:
-        scores[row, ..., count:] = float("-inf")
+    return mean_of_heads(picked) if reduction == "mean" else reduce_heads(picked, reduction, dim=0)
+
+
+def _stacked(rows: Sequence[Tensor], visual: VisualSet) -> Tensor:
+    """fp32 [B, V] or [B, heads, V] of every row's scores, -inf at the padding."""
+    tokens = visual.positions.shape[1]
+    if len(rows) == 1 and visual.counts[0] == tokens:
+        return rows[0].float().unsqueeze(0)
+    scores = torch.full((len(rows), *rows[0].shape[:-1], tokens), -torch.inf)
+    for target, own, count in zip(scores, rows, visual.counts, strict=True):
+        target[..., :count] = own
+    return scores

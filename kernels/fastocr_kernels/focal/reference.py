@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fastocr_kernels.layouts import VisualSet, check_cache
+from fastocr_kernels.layouts import VisualSet
 from fastocr_kernels.reduction import HeadReduction, chosen_heads, reduce_heads
 
 
@@ -29,7 +29,6 @@ def focal_decode(
     ``visual.positions``, over `heads` (all when None) reduced to [B, V], or [B, heads, V] with
     reduction "none". Padding scores -inf, so that it is never selected.
     """
-    check_cache(query, keys, values, lengths.shape[0])
     out = torch.zeros_like(query)
     weights = []
     for row in range(query.shape[0]):
@@ -50,7 +49,6 @@ def gaze_scores(
     reduction: HeadReduction = "mean",
 ) -> Tensor:
     """The scores of `focal_decode` alone; values are not read, nor keys of heads not asked for."""
-    check_cache(query, keys, keys, lengths.shape[0])
     weights = [
         _softmax_row(query[row], keys[row, : int(lengths[row])], scale)
         for row in range(query.shape[0])

@@ -69,7 +69,6 @@ def visual_scores(
 
     logits [B, heads, L_max] and lse [B, Hq, S] in base 2; positions [B, V] padded with -1.
     """
-    require(reduction in _REDUCTIONS, "unknown head reduction:", reduction)
     batch, tokens = positions.shape
     shape = (batch, tables.count, tokens) if reduction == "none" else (batch, tokens)
     scores = torch.empty(shape, device=logits.device)

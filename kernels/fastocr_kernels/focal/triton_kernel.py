@@ -19,7 +19,7 @@ from torch import Tensor
 
 from fastocr_kernels.focal.scores import HeadTables, visual_scores
 from fastocr_kernels.launch import LOG2E, launch, plan
-from fastocr_kernels.layouts import VisualSet, check_cache, require_vector
+from fastocr_kernels.layouts import VisualSet
 from fastocr_kernels.partials import Partials
 from fastocr_kernels.reduction import HeadReduction
 
@@ -36,7 +36,6 @@ def focal_decode(
     reduction: HeadReduction = "mean",
 ) -> tuple[Tensor, Tensor]:
     """As `reference.focal_decode`."""
-    check_cache(query, keys, values, visual.positions.shape[0])
     tables = HeadTables.of(heads, query.shape[1], keys.shape[2], query.device)
     every = HeadTables.of(None, query.shape[1], keys.shape[2], query.device)
     partials, logits = _attend(query, keys, values, every.kv_heads, lengths, scale, tables)
@@ -56,7 +55,6 @@ def gaze_scores(
     reduction: HeadReduction = "mean",
 ) -> Tensor:
     """As `reference.gaze_scores`."""
-    check_cache(query, keys, keys, visual.positions.shape[0])
     tables = HeadTables.of(heads, query.shape[1], keys.shape[2], query.device)
     partials, logits = _attend(query, keys, None, tables.kv_heads, lengths, scale, tables)
     return visual_scores(logits, partials.lse, visual.positions, tables, reduction)
@@ -75,7 +73,6 @@ def _attend(
 
     kv_heads: int32, the KV heads to visit.
     """
-    require_vector("lengths", lengths, query.shape[0])
     batch, capacity = keys.shape[:2]
     grid = plan(query, keys, longest=capacity, visited=kv_heads.shape[0])
     partials = Partials.empty(query, grid.splits)

@@ -8,103 +8,87 @@ stays in the core's cache.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from torch import Tensor
 
-from fastocr_kernels.cpu_products import (
-    bag_rows,
-    bag_sum,
-    is_small,
-    matrix_sum,
-    prefers_bag,
-    weights_of,
-    whole_row_queries,
-    whole_row_weights,
-)
-from fastocr_kernels.layouts import AttendedSet, check_cache, require
+from fastocr_kernels.cpu_products import bag_rows, bag_sum, matrix_sum, prefers_bag, weights_of
+from fastocr_kernels.layouts import AttendedSet, require
 
 
 def sparse_decode(
     query: Tensor, keys: Tensor, values: Tensor, attended: AttendedSet, scale: float
 ) -> Tensor:
     """As `reference.sparse_decode`; the caches must be contiguous."""
-    check_cache(query, keys, values, attended.lengths.shape[0])
     require(keys.is_contiguous() and values.is_contiguous(), "the caches must be contiguous")
     batch, heads, width = query.shape
     capacity, kv_heads = keys.shape[1:3]
-    group = heads // kv_heads
     fetch = attended.derived(
-        ("cpu", capacity, kv_heads, group), lambda: _fetch(attended, capacity, kv_heads, group)
+        ("cpu", capacity, kv_heads, heads), lambda: _fetch(attended, capacity, kv_heads, heads)
     )
     flat_keys = keys.view(batch * capacity, kv_heads * width)
-    weights = _weights(query, flat_keys, fetch.rows, kv_heads, scale)
-    if prefers_bag(group):
-        joined = torch.cat([own.reshape(-1) for own in weights]) if batch > 1 else weights[0]
-        joined = joined.reshape(-1).to(values.dtype)
-        sums = bag_sum(values.view(-1, width), fetch.bags, fetch.offsets, joined)
-        return sums.view(batch, heads, width)
-    flat_values = values.view(batch * capacity, kv_heads * width)
-    out = torch.empty_like(query)
-    for own, rows, target in zip(weights, fetch.rows, out, strict=True):
-        chosen = flat_values.index_select(0, rows).view(-1, kv_heads, width)
-        target.copy_(matrix_sum(own.to(values.dtype), chosen).view(heads, width))
-    return out
-
-
-def _weights(
-    query: Tensor, flat_keys: Tensor, rows: list[Tensor], kv_heads: int, scale: float
-) -> list[Tensor]:
-    """Per row of the batch softmax weights, [Hkv, G, T_b] or [Hq, T_b]; flat_keys [N, Hkv * D]."""
-    batch, heads, width = query.shape
-    if is_small(heads):
-        whole = whole_row_queries(query, kv_heads, scale)
-        return [
-            whole_row_weights(own, flat_keys.index_select(0, places))
-            for own, places in zip(whole, rows, strict=True)
-        ]
-    queries = (query * scale).view(batch, kv_heads, -1, width)
-    return [
-        weights_of(own, flat_keys.index_select(0, places).view(-1, kv_heads, width))
-        for own, places in zip(queries, rows, strict=True)
+    weights = [
+        weights_of(own, flat_keys.index_select(0, rows).view(-1, kv_heads, width), scale)
+        for own, rows in zip(query.view(batch, kv_heads, -1, width), fetch.rows, strict=True)
     ]
+    if fetch.bags is not None:
+        joined = torch.cat(weights, dim=2) if batch > 1 else weights[0]
+        bags, offsets = fetch.bags
+        sums = bag_sum(values.view(-1, width), bags, offsets, joined.reshape(-1).to(values.dtype))
+        return sums.view(heads, batch, width).transpose(0, 1)
+    flat_values = values.view(batch * capacity, kv_heads * width)
+    seen = (flat_values.index_select(0, rows).view(-1, kv_heads, width) for rows in fetch.rows)
+    summed = [
+        matrix_sum(own.to(values.dtype), chosen) for own, chosen in zip(weights, seen, strict=True)
+    ]
+    return torch.stack(summed).view(batch, heads, width)
 
 
 @dataclass(frozen=True)
 class _Fetch:
     """Which rows to read, for one cache geometry.
 
-    rows:    per row of the batch [T_b], rows of the cache flattened to [B * L_max, Hkv * D]
-    bags:    [sum of Hq * T_b], rows of the cache flattened to [B * L_max * Hkv, D]
-    offsets: [B * Hq], where each bag starts
+    rows: per row of the batch [T_b], rows of the cache flattened to [B * L_max, Hkv * D]
+    bags: None where values are not summed as bags; else, for one bag a query head and row of the
+        batch, in this order: int64 [Hq * sum of T_b], rows of the cache flattened to
+        [B * L_max * Hkv, D], and [Hq * B], where each bag starts
     """
 
-    rows: list[Tensor]
-    bags: Tensor
-    offsets: Tensor
+    rows: Sequence[Tensor]
+    bags: tuple[Tensor, Tensor] | None
 
 
-def _fetch(attended: AttendedSet, capacity: int, kv_heads: int, group: int) -> _Fetch:
+def _fetch(attended: AttendedSet, capacity: int, kv_heads: int, heads: int) -> _Fetch:
     rows = _cache_rows(attended, capacity)
-    heads = kv_heads * group
-    starts: list[int] = []
-    end = 0
-    for own in rows:
-        starts.extend(end + head * len(own) for head in range(heads))
-        end += heads * len(own)
-    bags = [bag_rows(own, kv_heads, group).view(-1) for own in rows]
-    return _Fetch(rows, torch.cat(bags) if len(bags) > 1 else bags[0], torch.tensor(starts))
+    group = heads // kv_heads
+    if not prefers_bag(group):
+        return _Fetch(rows, None)
+    joined = torch.cat(rows) if len(rows) > 1 else rows[0]
+    starts = [0, *accumulate(len(own) for own in rows[:-1])]
+    offsets = [head * len(joined) + start for head in range(heads) for start in starts]
+    return _Fetch(rows, (bag_rows(joined, kv_heads, group).view(-1), torch.tensor(offsets)))
 
 
 def _cache_rows(attended: AttendedSet, capacity: int) -> list[Tensor]:
     """Per row of the batch [T_b]: `attended.positions` counted through the whole cache."""
-    indices = attended.indices
-    first = torch.arange(0, capacity * len(indices), capacity).unsqueeze(1)
-    is_place = indices >= 0
-    selected = (indices + first)[is_place].split(is_place.sum(1).tolist())
+    chosen = attended.derived_of_choice(
+        ("cpu", capacity), lambda: _chosen_rows(attended.indices, capacity)
+    )
     spans = zip(attended.text_start.tolist(), attended.lengths.tolist(), strict=True)
     return [
         torch.cat((own, torch.arange(start + row * capacity, stop + row * capacity)))
-        for row, (own, (start, stop)) in enumerate(zip(selected, spans, strict=True))
+        for row, (own, (start, stop)) in enumerate(zip(chosen, spans, strict=True))
     ]
+
+
+def _chosen_rows(indices: Tensor, capacity: int) -> Sequence[Tensor]:
+    """As `_cache_rows`, of the chosen positions alone."""
+    rows = indices
+    if len(indices) > 1:
+        rows = indices + torch.arange(0, capacity * len(indices), capacity).unsqueeze(1)
+    if not indices.numel() or int(indices.min()) >= 0:
+        return rows.unbind()
+    return [own[place >= 0] for own, place in zip(rows, indices, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fastocr_kernels.layouts import AttendedSet, check_cache
+from fastocr_kernels.layouts import AttendedSet
 
 
 def sparse_decode(
@@ -16,7 +16,6 @@ def sparse_decode(
     query [B, Hq, D], keys and values [B, L_max, Hkv, D]; returns [B, Hq, D]. Query head h reads
     KV head h // (Hq / Hkv). A row that attends to nothing returns zeros.
     """
-    check_cache(query, keys, values, attended.lengths.shape[0])
     group = query.shape[1] // keys.shape[2]
     out = torch.zeros_like(query)
     for row in range(query.shape[0]):

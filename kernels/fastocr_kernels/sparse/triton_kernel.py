@@ -15,7 +15,7 @@ import triton.language as tl
 from torch import Tensor
 
 from fastocr_kernels.launch import LOG2E, launch, plan
-from fastocr_kernels.layouts import AttendedSet, check_cache
+from fastocr_kernels.layouts import AttendedSet
 from fastocr_kernels.partials import Partials
 
 
@@ -23,7 +23,6 @@ def sparse_decode(
     query: Tensor, keys: Tensor, values: Tensor, attended: AttendedSet, scale: float
 ) -> Tensor:
     """As `reference.sparse_decode`."""
-    check_cache(query, keys, values, attended.lengths.shape[0])
     selected = attended.indices.shape[1]
     grid = plan(query, keys, longest=selected + keys.shape[1])
     partials = Partials.empty(query, grid.splits)
