@@ -8,6 +8,7 @@ from fastocr_cli.fixation.calibration import Calibration
 from fastocr_cli.fixation.dense import DensePolicy
 from fastocr_cli.fixation.fastocr import FastOCRPolicy
 from fastocr_cli.fixation.finder import FocalFinder
+from fastocr_cli.fixation.focal import TaughtGaze
 from fastocr_cli.fixation.h2o import H2OPolicy
 from fastocr_cli.fixation.omnikv import OmniKVPolicy
 from fastocr_cli.fixation.oracle import OraclePolicy
@@ -55,12 +56,12 @@ def make_policy(
     method: str = "fastocr",
     keep: float = 1.0,
     *,
-    calibration: Calibration | None = None,
+    calibration: Calibration | TaughtGaze | None = None,
     **options: Any,
 ) -> AttentionPolicy:
     """The policy called `method` at `keep`, a share of the visual tokens from 0 to 1.
 
-    calibration: measured focal layers for "fastocr", where the options do not name any.
+    calibration: measured or taught focal layers for "fastocr", where the options name none.
     options: further settings by name, text or values; `FixationSettings` documents those of
         "fastocr", each rival's dataclass its own.
     Raises UsageError for an unknown method or option and for a value that cannot be meant.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import platformdirs
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from fastocr_cli.errors import InputError, OutputError
-from fastocr_cli.fixation.focal import FocalChoice, Masses, choose
+from fastocr_cli.fixation.focal import FocalChoice, Masses, TaughtGaze, choose
 from fastocr_cli.fixation.settings import FixationSettings
 
 if TYPE_CHECKING:
@@ -106,13 +106,20 @@ def revision_of(adapter: ModelAdapter) -> str | None:
     return commit or adapter.revision
 
 
-def find_calibration(adapter: ModelAdapter) -> Calibration | None:
-    """The user's calibration of this model revision, else one in the model's folder, else None."""
+def find_calibration(adapter: ModelAdapter) -> Calibration | TaughtGaze | None:
+    """The user's calibration of this model revision, else one in the model's folder, else what the
+    model was taught, else None."""
     folder = getattr(adapter.model.config, "_name_or_path", "")
     cached = calibration_path(adapter.name, revision_of(adapter))
     beside = [Path(folder) / BESIDE_MODEL] if folder else []
     found = [path for path in (cached, *beside) if path.is_file()]
-    return Calibration.load(found[0]) if found else None
+    return Calibration.load(found[0]) if found else _taught(adapter.model.config)
+
+
+def _taught(config: Any) -> TaughtGaze | None:
+    """Of the layers whose gaze was trained the last, which looks for what comes next."""
+    layers = getattr(config, "gaze_layers", None)
+    return TaughtGaze(layers[-1], tuple(range(config.gaze_heads))) if layers else None
 
 
 def _rounded(table: Tensor) -> object:

@@ -69,7 +69,7 @@ def _attend_row(query: Tensor, keys: Tensor, values: Tensor, scale: float) -> Te
             query[None], keys[None].transpose(1, 2), values[None].transpose(1, 2), scale=scale
         )
         return attended[0]
-    return span_sum(weights_of(query * scale, keys).to(values.dtype), values)
+    return span_sum(weights_of(query, keys, scale).to(values.dtype), values)
 
 
 def _attend_padded(

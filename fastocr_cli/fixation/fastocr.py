@@ -147,7 +147,7 @@ class FastOCRState(PruningState):
         """A focal layer: scores every patch, chooses the fixation, attends."""
         heads = choice.heads[choice.layers.index(call.layer)] if choice.heads else None
         reduction: HeadReduction = "max" if self._settings.heads == "max" else "mean"
-        if self._settings.focal_output == "dense":
+        if self._settings.focal_output == "dense" or self._is_dense_step:
             out, scores = self.scored(call, heads, reduction)
             self._fixation = self._choose(scores)
             return out

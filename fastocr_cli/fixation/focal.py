@@ -22,13 +22,27 @@ class FocalChoice:
     layers: ascending decoder layer numbers.
     heads: per layer the query heads whose weights count; empty means all of them.
     recovered: share of the visual attention mass that the choice recovers, nan if not measured.
-    source: "given", "calibration" or "first page".
+    source: "given", "training", "calibration" or "first page".
     """
 
     layers: tuple[int, ...]
     heads: tuple[tuple[int, ...], ...] = ()
     recovered: float = float("nan")
     source: str = "given"
+
+
+@dataclass(frozen=True)
+class TaughtGaze:
+    """The layer that a model was trained to look with before it writes, and which of its heads."""
+
+    layer: int
+    heads: tuple[int, ...]
+
+    def choice(self, settings: FixationSettings) -> FocalChoice | None:
+        """It, unless these settings want layers measured."""
+        if settings.heads != "taught":
+            return None
+        return FocalChoice((self.layer,), (self.heads,), source="training")
 
 
 @dataclass(frozen=True)

@@ -35,5 +35,7 @@ class OmniKVPolicy:
     ) -> FastOCRState:
         layers = shape.policy_layers
         scaled = [layers[round(layer * (len(layers) - 1) / 31)] for layer in _FILTERS_OF_32]
-        settings = FixationSettings(keep=self.keep, minimum=self.minimum, reuse=False)
+        settings = FixationSettings(
+            keep=self.keep, minimum=self.minimum, reuse=False, focal_output="dense"
+        )
         return fixed_layers(settings, self.filters or scaled, layouts, shape, device)

@@ -32,5 +32,7 @@ class SelectorPolicy:
     ) -> FastOCRState:
         layers = shape.policy_layers
         layer = layers[len(layers) // 2] if self.layer is None else self.layer
-        settings = FixationSettings(keep=self.keep, minimum=self.minimum, reuse=False)
+        settings = FixationSettings(
+            keep=self.keep, minimum=self.minimum, reuse=False, focal_output="dense"
+        )
         return fixed_layers(settings, [layer], layouts, shape, device)

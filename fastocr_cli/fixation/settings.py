@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 from fastocr_cli.errors import UsageError
 
-HeadMode = Literal["mean", "max", "chosen"]
+HeadMode = Literal["taught", "mean", "max", "chosen"]
 FocalOutput = Literal["dense", "sparse"]
 Rest = Literal["drop", "mean"]
 T = TypeVar("T")
@@ -29,9 +29,10 @@ class FixationSettings:
     focal_layers: the focal layers themselves, counted from 0; None leaves it to the fraction.
     dense_layers: layers that attend to everything without choosing anything (an ablation).
     heads: a patch's score is the mean or the max of its post-softmax weights over all query heads,
-        or the mean over heads chosen for each focal layer when the layers are found.
-    focal_output: whether a focal layer attends to everything (dense), or only scores everything
-        with its queries and then attends to what it chose (sparse; reads no dropped value).
+        or the mean over heads chosen for each focal layer when the layers are found; taught takes
+        the layer and heads that a model was trained to look with, the mean in models without.
+    focal_output: whether a focal layer only scores everything with its queries and then attends to
+        what it chose (sparse; reads no dropped value), or attends to everything too (dense).
     focal_stride: focal layers choose in every so many steps; in between they too reuse.
     rest: patches left out are dropped (drop), or answered for by one token, the page's mean (mean).
     reuse: layers before the first focal one use the previous step's fixation; else they are dense.
@@ -48,8 +49,8 @@ class FixationSettings:
     focal_fraction: float = 0.1
     focal_layers: tuple[int, ...] | None = None
     dense_layers: tuple[int, ...] = ()
-    heads: HeadMode = "mean"
-    focal_output: FocalOutput = "dense"
+    heads: HeadMode = "taught"
+    focal_output: FocalOutput = "sparse"
     focal_stride: int = 1
     rest: Rest = "drop"
     reuse: bool = True

@@ -1,11 +1,12 @@
 """Times decode steps on the CPU: attention and whole step, dense against pruned.
 
-    python -m fastocr_cli.fixation.speed --visual 4600 8000 --batch 1 8 --text 500
+    python -m fastocr_cli.fixation.speed --visual 4600 8600 --batch 1 8 --text 500
 
-The model is a random-weight stand-in with the embedded reader's decoder: what it writes means
-nothing, what it costs is the real thing, since the real engine, cache and policies run. All
-methods take turns step by step, so that a busy machine disturbs them alike. Choosing is inside
-the attention time. The first method is the one the others are compared with.
+The engine, cache and policies are the real ones; the decoder has the embedded reader's shape and
+random weights, and the cache holds noise. Methods take turns, so that a busy machine disturbs
+them alike; choosing is inside the attention time. With --turn 1 every step finds the processor's
+caches full of another method's page, with more it finds its own, as in reading. The first method
+is the one the others are compared with.
 """
 
 from __future__ import annotations
@@ -18,22 +19,24 @@ from statistics import median
 from typing import Any
 
 import torch
-from PIL import Image
 from torch import Tensor
 
-from fastocr_cli.decoding import attention
 from fastocr_cli.decoding.engine import Batch
 from fastocr_cli.decoding.pages import Page
+from fastocr_cli.decoding.profile_step import BareDecoder, FilledBatch, reader_shaped_model
 from fastocr_cli.decoding.stopping import RepetitionLimits
 from fastocr_cli.fixation import AttentionPolicy, make_policy
+from fastocr_cli.fixation.focal import TaughtGaze
 from fastocr_cli.fixation.policy import PolicyState
-from fastocr_cli.models.base import LoadRequest, ModelAdapter, PromptInputs, VisualLayout
+from fastocr_cli.models.base import ModelAdapter, PromptInputs, VisualLayout
 
-FOCAL = 2
+FOCAL = 3
+LAYERS = 6
 METHODS: dict[str, dict[str, Any]] = {
     "dense": {"method": "dense"},
-    "focal dense": {"focal_layers": (FOCAL,)},
-    "focal sparse": {"focal_layers": (FOCAL,), "focal_output": "sparse"},
+    "taught": {"calibration": TaughtGaze(FOCAL, (0, 1))},
+    "all heads": {"focal_layers": (FOCAL,)},
+    "focal dense": {"focal_layers": (FOCAL,), "focal_output": "dense"},
     "rest mean": {"focal_layers": (FOCAL,), "rest": "mean"},
     "stride 2": {"focal_layers": (FOCAL,), "focal_stride": 2},
     "stride 4": {"focal_layers": (FOCAL,), "focal_stride": 4},
@@ -42,43 +45,16 @@ _COLUMNS = 62
 _ENDLESS = RepetitionLimits(min_span=1 << 60)
 
 
-class StandIn(ModelAdapter):
-    """The embedded reader's decoder with random weights, which never ends a page."""
-
-    def __init__(self) -> None:
-        from transformers import Qwen2ForCausalLM
-
-        from fastocr_cli.reader.configuration import decoder_config
-
-        attention.install()
-        config = decoder_config()
-        config._attn_implementation = attention.ATTENTION_NAME
-        torch.manual_seed(0)
-        self.model = Qwen2ForCausalLM(config).eval()
-        self.stop_token_ids = frozenset()
-        self.name, self.revision, self.prompt = "stand-in", None, ""
-
-    @classmethod
-    def load(cls, request: LoadRequest, config: Any) -> StandIn:
-        raise NotImplementedError
-
-    def prepare(self, image: Image.Image) -> PromptInputs:
-        raise NotImplementedError
-
-    def detokenize(self, token_ids: Sequence[int]) -> str:
-        return ""
-
-
-def stand_in_prompt(visual: int, text: int, steps: int) -> PromptInputs:
+def page_of_noise(visual: int, text: int, steps: int) -> PromptInputs:
     """A page of about `visual` patches in rows of 62, as on an A4 page, then text tokens."""
     rows = visual // _COLUMNS
     count = rows * _COLUMNS
     layout = VisualLayout.raster(torch.arange(count), rows, _COLUMNS)
-    return PromptInputs(torch.randint(5, 90, (1, count + text)), {}, layout, steps)
+    return PromptInputs(torch.zeros(1, count + text, dtype=torch.long), {}, layout, steps)
 
 
 class TimedState:
-    """A policy state that adds up what its `attend` takes."""
+    """A policy state that adds up what its steps take."""
 
     def __init__(self, state: PolicyState, clock: Callable[[], float]) -> None:
         self._state = state
@@ -87,6 +63,11 @@ class TimedState:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._state, name)
+
+    def begin_step(self, longest: int) -> None:
+        began = self._clock()
+        self._state.begin_step(longest)
+        self.seconds += self._clock() - began
 
     def attend(self, *arguments: Any) -> Tensor:
         began = self._clock()
@@ -112,7 +93,9 @@ class Contestant:
         prompts: Sequence[PromptInputs],
         clock: Callable[[], float],
     ) -> Contestant:
-        batch = Batch(adapter, [Page(adapter, one, None, _ENDLESS) for one in prompts], policy)
+        batch = FilledBatch(
+            adapter, [Page(adapter, one, None, _ENDLESS) for one in prompts], policy
+        )
         state = TimedState(batch._session.policy, clock)
         batch._session.policy = state
         return cls(batch, state, [], [])
@@ -127,25 +110,22 @@ class Contestant:
 
 @torch.inference_mode()
 def compare(
-    adapter: ModelAdapter,
-    visual: int,
-    batch: int,
-    text: int,
-    keep: float,
-    steps: int,
-    clock: Callable[[], float],
+    adapter: ModelAdapter, prompts: Sequence[PromptInputs], keep: float, given: argparse.Namespace
 ) -> dict[str, Contestant]:
-    """All methods on the same prompts, step by step in turn; three steps each to warm up."""
-    prompts = [stand_in_prompt(visual, text, steps + 10) for _ in range(batch)]
+    """All methods on the same prompts, `turn` steps each in turn; three steps each to warm up."""
+    clock = time.thread_time if given.cpu_clock else time.perf_counter
     contestants = {
-        name: Contestant.start(adapter, make_policy(keep=keep, **settings), prompts, clock)
-        for name, settings in METHODS.items()
+        name: Contestant.start(adapter, make_policy(keep=keep, **METHODS[name]), prompts, clock)
+        for name in given.methods
     }
-    for _ in range(3 + steps):
-        for one in contestants.values():
-            one.step(clock)
     for one in contestants.values():
-        one.steps, one.attention = one.steps[3:], one.attention[3:]
+        for _ in range(3):
+            one.step(clock)
+        one.steps, one.attention = [], []
+    for _ in range(max(1, given.steps // given.turn)):
+        for one in contestants.values():
+            for _ in range(given.turn):
+                one.step(clock)
     return contestants
 
 
@@ -168,22 +148,25 @@ def report(title: str, contestants: dict[str, Contestant], batch: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--visual", type=int, nargs="+", default=[4600, 8000])
+    parser.add_argument("--visual", type=int, nargs="+", default=[4600, 8600])
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--text", type=int, default=500, help="text tokens behind the page")
     parser.add_argument("--keep", type=float, default=0.05)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--turn", type=int, default=1, help="steps of a method in a row")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument(
         "--cpu-clock", action="store_true", help="count this thread's CPU time: for a busy machine"
     )
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
-    clock = time.thread_time if given.cpu_clock else time.perf_counter
-    adapter = StandIn()
+    torch.manual_seed(0)
+    adapter = BareDecoder(reader_shaped_model(LAYERS), has_plain_head=True)
     for visual in given.visual:
         for batch in given.batch:
-            found = compare(adapter, visual, batch, given.text, given.keep, given.steps, clock)
+            prompts = [page_of_noise(visual, given.text, given.steps + 10) for _ in range(batch)]
+            found = compare(adapter, prompts, given.keep, given)
             title = f"{visual} visual, {given.text} text tokens, batch {batch}, keep {given.keep}"
             print(report(title, found, batch), flush=True)
 

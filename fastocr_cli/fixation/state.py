@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -32,8 +32,7 @@ from fastocr_kernels import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """The arguments of one `PolicyState.attend`, which says their shapes."""
 
     layer: int
@@ -204,9 +203,11 @@ class PruningState(ABC):
     def attended_set(self, fixation: Fixation, lengths: Tensor) -> AttendedSet:
         """The same object for all layers that attend alike, as it carries what is derived of it."""
         known = self._last_set
-        if known is None or known[0] is not fixation or known[1].lengths is not lengths:
-            attended = AttendedSet(fixation.positions, self.tokens.tail, lengths)
-            known = self._last_set = fixation, attended
+        if known is None or known[0] is not fixation:
+            known = fixation, AttendedSet(fixation.positions, self.tokens.tail, lengths)
+        elif known[1].lengths is not lengths:
+            known = fixation, known[1].at(lengths)
+        self._last_set = known
         return known[1]
 
     def choose(self, scores: Tensor) -> Fixation:

@@ -37,5 +37,7 @@ class TidalPolicy:
         layers = shape.policy_layers
         first = layers[min(2, len(layers) - 1)]
         second = layers[len(layers) // 3] if self.reselect is None else self.reselect
-        settings = FixationSettings(keep=self.keep, minimum=self.minimum, reuse=False, heads="max")
+        settings = FixationSettings(
+            keep=self.keep, minimum=self.minimum, reuse=False, heads="max", focal_output="dense"
+        )
         return fixed_layers(settings, [first, max(first, second)], layouts, shape, device)

@@ -100,6 +100,7 @@ def test_a_resumed_run_goes_on_with_the_focal_layers_it_found(fastocr, no_networ
     arguments = [
         "--model", str(checkpoint), "--max-tokens", "24", "--dpi", "72", "-b", "1", "-f", "json",
         "--keep", "0.1", "--fixation", "probe_steps=4", "--fixation", "minimum=1",
+        "--fixation", "heads=mean",
     ]  # fmt: skip
     fastocr("parse", "a.pdf", "-o", "whole/", *arguments)
     shutil.copytree("whole/.fastocr", "cut/.fastocr")

@@ -26,7 +26,14 @@ def fastocr(keep: float, **options: Any) -> Any:
 
 
 def expected_sets(
-    scene: Scene, row: int, keep: float, focal: tuple[int, ...], reuse: bool, stride: int = 1
+    scene: Scene,
+    row: int,
+    keep: float,
+    focal: tuple[int, ...],
+    *,
+    reuse: bool = True,
+    stride: int = 1,
+    output: str = "sparse",
 ) -> dict[tuple[int, int], Tensor]:
     """What [step, layer] attends to by the definition: BoolTensor [length]."""
     layout = scene.layouts[row]
@@ -39,10 +46,11 @@ def expected_sets(
         fixation = fixation if reuse else None
         for layer in range(scene.shape.num_layers):
             attended = torch.ones(length, dtype=torch.bool)
-            if layer in focal and step % stride == 0:
+            chooses = layer in focal and step % stride == 0
+            if chooses:
                 scores = scene.weights(step, layer, row).mean(dim=0)[patches]
                 fixation = patches[scores.topk(size).indices]
-            elif fixation is not None:
+            if fixation is not None and not (chooses and output == "dense"):
                 attended[patches] = False
                 attended[fixation] = True
             sets[step, layer] = attended
@@ -68,6 +76,7 @@ def expected_sets(
     keep=st.sampled_from([0.0, 0.05, 0.3, 0.9]),
     focal=st.sampled_from([(0,), (1,), (1, 2), (3,), (0, 3)]),
     reuse=st.booleans(),
+    output=st.sampled_from(["sparse", "dense"]),
     seed=st.integers(0, 2**16),
 )
 def test_a_pruned_step_is_dense_attention_with_the_rest_masked(
@@ -77,12 +86,14 @@ def test_a_pruned_step_is_dense_attention_with_the_rest_masked(
     keep: float,
     focal: tuple[int, ...],
     reuse: bool,
+    output: str,
     seed: int,
 ) -> None:
     scene = Scene(pages, heads=groups[0], kv_heads=groups[1], dim=dim, seed=seed)
-    outputs = scene.run(fastocr(keep, focal_layers=focal, reuse=reuse))
+    outputs = scene.run(fastocr(keep, focal_layers=focal, reuse=reuse, focal_output=output))
     for row in range(len(pages)):
-        for (step, layer), attended in expected_sets(scene, row, keep, focal, reuse).items():
+        sets = expected_sets(scene, row, keep, focal, reuse=reuse, output=output)
+        for (step, layer), attended in sets.items():
             expected = scene.masked(step, layer, row, attended)
             torch.testing.assert_close(outputs[step][layer, row], expected, atol=2e-5, rtol=2e-5)
 
@@ -93,7 +104,7 @@ def test_the_rest_is_one_more_token_of_mean_key_and_value(keep: float) -> None:
     outputs = scene.run(fastocr(keep, rest="mean"))
     for row, layout in enumerate(scene.layouts):
         patches = layout.positions[~layout.structural]
-        for (step, layer), attended in expected_sets(scene, row, keep, (1, 2), True).items():
+        for (step, layer), attended in expected_sets(scene, row, keep, (1, 2)).items():
             keys, values = (
                 cache[layer, row, : len(attended)].repeat_interleave(2, dim=1)
                 for cache in (scene.keys, scene.values)
@@ -124,16 +135,17 @@ def test_between_strides_focal_layers_reuse_too() -> None:
     scene = Scene(PAGES, steps=5)
     outputs = scene.run(fastocr(0.15, focal_stride=3))
     for row in range(len(PAGES)):
-        for (step, layer), attended in expected_sets(scene, row, 0.15, (1, 2), True, 3).items():
+        for (step, layer), attended in expected_sets(scene, row, 0.15, (1, 2), stride=3).items():
             expected = scene.masked(step, layer, row, attended)
             torch.testing.assert_close(outputs[step][layer, row], expected, atol=2e-5, rtol=2e-5)
 
 
 def test_a_fixation_is_widened_once_however_long_it_is_reused() -> None:
     scene = Scene([Page(9, 9)], layers=2, steps=4)
+    policy = fastocr(0.05, focal_layers=(1,), focal_stride=4, dilation=1, focal_output="dense")
     skipped = []
     for steps in (2, 4):
-        state = scene.start(fastocr(0.05, focal_layers=(1,), focal_stride=4, dilation=1))
+        state = scene.start(policy)
         for step in range(steps):
             scene.step(state, step)
         skipped.append(state.finish()[0].kv_rows_skipped)
@@ -149,7 +161,7 @@ def test_keep_one_is_dense_to_the_bit() -> None:
 def test_the_cache_is_the_same_to_the_bit_whatever_was_attended() -> None:
     scene = Scene(PAGES)
     keys, values = scene.keys.clone(), scene.values.clone()
-    scene.run(fastocr(0.1, focal_output="sparse", dilation=1, min_mass=0.9))
+    scene.run(fastocr(0.1, dilation=1, min_mass=0.9))
     assert torch.equal(scene.keys.nan_to_num(), keys.nan_to_num())
     assert torch.equal(scene.values.nan_to_num(), values.nan_to_num())
 
@@ -160,7 +172,8 @@ def test_the_cache_is_the_same_to_the_bit_whatever_was_attended() -> None:
         {},
         {"dilation": 1},
         {"min_mass": 0.8},
-        {"focal_output": "sparse", "heads": "max"},
+        {"focal_output": "dense"},
+        {"heads": "max"},
         {"refresh": 2},
         {"focal_stride": 2, "dilation": 1},
         {"rest": "mean"},
@@ -199,7 +212,7 @@ def test_unchosen_patches_are_never_read() -> None:
     scene = Scene([Page(6, 6)], layers=2, steps=2)
     state = scene.start(fastocr(0.15, focal_layers=(1,)))
     scene.step(state, 0)
-    fixation = expected_sets(scene, 0, 0.15, (1,), True)[1, 0]
+    fixation = expected_sets(scene, 0, 0.15, (1,))[1, 0]
     poisoned = scene.values[0, 0]
     poisoned[: len(fixation)][~fixation] = torch.nan
     lengths = scene.lengths(1)
@@ -256,7 +269,7 @@ def test_dilation_widens_the_reused_fixation_only() -> None:
 
 def test_statistics_count_what_was_read() -> None:
     scene = Scene([Page(10, 10, row_ends=True)], layers=4, steps=3)
-    state = scene.start(fastocr(0.1, focal_layers=(1,), trace=2))
+    state = scene.start(fastocr(0.1, focal_layers=(1,), trace=2, focal_output="dense"))
     for step in range(3):
         scene.step(state, step)
     stats = state.finish()[0]
@@ -285,7 +298,7 @@ def test_statistics_count_what_was_read() -> None:
 
 def test_scoring_without_attending_is_counted_as_keys_read() -> None:
     scene = Scene([Page(10, 10)], layers=2, steps=1)
-    state = scene.start(fastocr(0.1, focal_layers=(0,), focal_output="sparse"))
+    state = scene.start(fastocr(0.1, focal_layers=(0,)))
     scene.step(state, 0)
     assert state.finish()[0].kv_rows_skipped == 2 * 90 - 50
 

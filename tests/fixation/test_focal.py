@@ -8,7 +8,13 @@ from torch import Tensor
 
 from fastocr_cli.fixation import make_policy
 from fastocr_cli.fixation.dense import DensePolicy
-from fastocr_cli.fixation.focal import Masses, choose_heads, choose_layers, focal_count
+from fastocr_cli.fixation.focal import (
+    Masses,
+    TaughtGaze,
+    choose_heads,
+    choose_layers,
+    focal_count,
+)
 from fastocr_cli.fixation.probe import Probe
 from fastocr_cli.fixation.settings import FixationSettings
 from tests.fixation.scene import Page, Scene
@@ -171,6 +177,22 @@ def test_chosen_heads_alone_decide_the_fixation() -> None:
         assert choice.heads == ((3,),)
     assert stats.gaze is not None
     assert stats.gaze.tolist() == [-1, -1, 12, 13]
+
+
+def test_a_taught_gaze_reads_the_keys_of_its_heads_alone() -> None:
+    scene = Scene([Page(8, 8)], steps=2)
+    policy = make_policy("fastocr", 0.1, minimum=2, calibration=TaughtGaze(1, (2, 3)))
+    expected = scene.run(policy)
+    lengths = scene.lengths(0)
+    state = scene.start(policy)
+    state.begin_step(int(lengths[0]))
+    poisoned = scene.keys[1].clone()
+    patches = scene.layouts[0].positions
+    scores = scene.weights(0, 1, 0)[2:].mean(dim=0)[patches]
+    left = patches[scores.topk(len(patches) - 7, largest=False).indices]
+    poisoned[0, left, 0] = torch.nan
+    out = state.attend(1, scene.queries[0, 1], poisoned, scene.values[1], lengths, scene.scale)
+    torch.testing.assert_close(out, expected[0][1], atol=2e-5, rtol=2e-5)
 
 
 def test_settings_reach_the_choice() -> None:
