@@ -99,13 +99,21 @@ class FastOCRState(PruningState):
     def _enter_step(self) -> None:
         """What one step's layers share; not in `begin_step`, so that it is timed as attention."""
         self._is_entered = True
-        refresh, stride = self._settings.refresh, self._settings.focal_stride
+        refresh = self._settings.refresh
         self._is_dense_step = refresh > 0 and self._step % refresh == 0
-        self._chooses = self._step % stride == 0 or self._is_dense_step or self._fixation is None
+        is_due = self._step % self._stride() == 0
+        self._chooses = is_due or self._is_dense_step or self._fixation is None
         if not self._settings.reuse:
             self._fixation = None
         elif self._fixation is not None and self._fixation is not self._widened:
             self._fixation = self._widened = self._widen(self._fixation)
+
+    def _stride(self) -> int:
+        """Steps from one choice to the next."""
+        settings, choice = self._settings, self._finder.choice
+        if settings.focal_stride is not None:
+            return settings.focal_stride
+        return choice.stride if choice is not None and settings.reuse else 1
 
     def _widen(self, fixation: Fixation) -> Fixation:
         """For another step than the one that chose it: the eye has moved on a little."""
@@ -119,8 +127,12 @@ class FastOCRState(PruningState):
         choice = self._finder.choice
         if choice is None or self._is_probing:
             return self._probe(call)
-        if call.layer in choice.layers and self._chooses:
-            return self._focal(call, choice)
+        if call.layer in choice.layers:
+            if self._chooses:
+                return self._focal(call, choice)
+            if self._settings.trace and self._fixation is not None:
+                scores = self.scores(call, *self._looking(call.layer, choice))
+                self.look_only(scores, self._fixation)
         is_dense = self._is_dense_step or call.layer in self._settings.dense_layers
         if is_dense or self._fixation is None:
             return self.dense(call)
@@ -145,14 +157,20 @@ class FastOCRState(PruningState):
 
     def _focal(self, call: Call, choice: FocalChoice) -> Tensor:
         """A focal layer: scores every patch, chooses the fixation, attends."""
-        heads = choice.heads[choice.layers.index(call.layer)] if choice.heads else None
-        reduction: HeadReduction = "max" if self._settings.heads == "max" else "mean"
+        heads, reduction = self._looking(call.layer, choice)
         if self._settings.focal_output == "dense" or self._is_dense_step:
             out, scores = self.scored(call, heads, reduction)
             self._fixation = self._choose(scores)
             return out
         self._fixation = self._choose(self.scores(call, heads, reduction))
         return self.sparse(call, self._fixation)
+
+    def _looking(
+        self, layer: int, choice: FocalChoice
+    ) -> tuple[Sequence[int] | None, HeadReduction]:
+        """The heads that a focal layer is asked with, and how they make one score."""
+        heads = choice.heads[choice.layers.index(layer)] if choice.heads else None
+        return heads, "max" if self._settings.heads == "max" else "mean"
 
     def _choose(self, scores: Tensor) -> Fixation:
         """The fixation, or all patches for rows where it holds too little. scores: fp32 [B, P]."""

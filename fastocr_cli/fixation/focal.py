@@ -23,26 +23,32 @@ class FocalChoice:
     heads: per layer the query heads whose weights count; empty means all of them.
     recovered: share of the visual attention mass that the choice recovers, nan if not measured.
     source: "given", "training", "calibration" or "first page".
+    stride: steps from one choice to the next, unless the settings say.
     """
 
     layers: tuple[int, ...]
     heads: tuple[tuple[int, ...], ...] = ()
     recovered: float = float("nan")
     source: str = "given"
+    stride: int = 1
 
 
 @dataclass(frozen=True)
 class TaughtGaze:
-    """The layer that a model was trained to look with before it writes, and which of its heads."""
+    """The layer that a model was trained to look with before it writes, and which of its heads.
+
+    stride: steps after which it has moved on far enough to be asked again.
+    """
 
     layer: int
     heads: tuple[int, ...]
+    stride: int = 1
 
     def choice(self, settings: FixationSettings) -> FocalChoice | None:
         """It, unless these settings want layers measured."""
         if settings.heads != "taught":
             return None
-        return FocalChoice((self.layer,), (self.heads,), source="training")
+        return FocalChoice((self.layer,), (self.heads,), source="training", stride=self.stride)
 
 
 @dataclass(frozen=True)

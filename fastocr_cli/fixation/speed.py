@@ -4,9 +4,9 @@
 
 The engine, cache and policies are the real ones; the decoder has the embedded reader's shape and
 random weights, and the cache holds noise. Methods take turns, so that a busy machine disturbs
-them alike; choosing is inside the attention time. With --turn 1 every step finds the processor's
-caches full of another method's page, with more it finds its own, as in reading. The first method
-is the one the others are compared with.
+them alike. What counts is a turn's mean: as many steps as a taught gaze takes from one choice to
+the next, so that choosing is inside, and most of them find their own page in the processor's
+caches, as in reading. The first method is the one the others are compared with.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from fastocr_cli.decoding.pages import Page
 from fastocr_cli.decoding.profile_step import BareDecoder, FilledBatch, reader_shaped_model
 from fastocr_cli.decoding.stopping import RepetitionLimits
 from fastocr_cli.fixation import AttentionPolicy, make_policy
+from fastocr_cli.fixation.calibration import TAUGHT_STRIDE
 from fastocr_cli.fixation.focal import TaughtGaze
 from fastocr_cli.fixation.policy import PolicyState
 from fastocr_cli.models.base import ModelAdapter, PromptInputs, VisualLayout
@@ -34,12 +35,11 @@ FOCAL = 3
 LAYERS = 6
 METHODS: dict[str, dict[str, Any]] = {
     "dense": {"method": "dense"},
-    "taught": {"calibration": TaughtGaze(FOCAL, (0, 1))},
+    "taught": {"calibration": TaughtGaze(FOCAL, (0,), TAUGHT_STRIDE)},
+    "every step": {"calibration": TaughtGaze(FOCAL, (0,))},
     "all heads": {"focal_layers": (FOCAL,)},
     "focal dense": {"focal_layers": (FOCAL,), "focal_output": "dense"},
     "rest mean": {"focal_layers": (FOCAL,), "rest": "mean"},
-    "stride 2": {"focal_layers": (FOCAL,), "focal_stride": 2},
-    "stride 4": {"focal_layers": (FOCAL,), "focal_stride": 4},
 }
 _COLUMNS = 62
 _ENDLESS = RepetitionLimits(min_span=1 << 60)
@@ -78,7 +78,7 @@ class TimedState:
 
 @dataclass
 class Contestant:
-    """One method at work on its own batch, and the milliseconds of its steps so far."""
+    """One method at work on its own batch, and the milliseconds a step took, turn by turn."""
 
     batch: Batch
     state: TimedState
@@ -100,32 +100,31 @@ class Contestant:
         batch._session.policy = state
         return cls(batch, state, [], [])
 
-    def step(self, clock: Callable[[], float]) -> None:
+    def turn(self, steps: int, clock: Callable[[], float]) -> None:
         self.state.seconds = 0.0
         began = clock()
-        self.batch.step()
-        self.steps.append((clock() - began) * 1000)
-        self.attention.append(self.state.seconds * 1000)
+        for _ in range(steps):
+            self.batch.step()
+        self.steps.append((clock() - began) * 1000 / steps)
+        self.attention.append(self.state.seconds * 1000 / steps)
 
 
 @torch.inference_mode()
 def compare(
     adapter: ModelAdapter, prompts: Sequence[PromptInputs], keep: float, given: argparse.Namespace
 ) -> dict[str, Contestant]:
-    """All methods on the same prompts, `turn` steps each in turn; three steps each to warm up."""
+    """All methods on the same prompts, `turn` steps each in turn, after one turn to warm up."""
     clock = time.thread_time if given.cpu_clock else time.perf_counter
     contestants = {
         name: Contestant.start(adapter, make_policy(keep=keep, **METHODS[name]), prompts, clock)
         for name in given.methods
     }
     for one in contestants.values():
-        for _ in range(3):
-            one.step(clock)
+        one.turn(given.turn, clock)
         one.steps, one.attention = [], []
     for _ in range(max(1, given.steps // given.turn)):
         for one in contestants.values():
-            for _ in range(given.turn):
-                one.step(clock)
+            one.turn(given.turn, clock)
     return contestants
 
 
@@ -153,8 +152,10 @@ def main() -> None:
     parser.add_argument("--text", type=int, default=500, help="text tokens behind the page")
     parser.add_argument("--keep", type=float, default=0.05)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--steps", type=int, default=30)
-    parser.add_argument("--turn", type=int, default=1, help="steps of a method in a row")
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument(
+        "--turn", type=int, default=TAUGHT_STRIDE, help="steps of a method in a row"
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument(
         "--cpu-clock", action="store_true", help="count this thread's CPU time: for a busy machine"
@@ -165,7 +166,10 @@ def main() -> None:
     adapter = BareDecoder(reader_shaped_model(LAYERS), has_plain_head=True)
     for visual in given.visual:
         for batch in given.batch:
-            prompts = [page_of_noise(visual, given.text, given.steps + 10) for _ in range(batch)]
+            prompts = [
+                page_of_noise(visual, given.text, given.steps + 2 * given.turn)
+                for _ in range(batch)
+            ]
             found = compare(adapter, prompts, given.keep, given)
             title = f"{visual} visual, {given.text} text tokens, batch {batch}, keep {given.keep}"
             print(report(title, found, batch), flush=True)

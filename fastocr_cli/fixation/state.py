@@ -19,7 +19,7 @@ from torch import Tensor
 from fastocr_cli.fixation.dense import dense_attention
 from fastocr_cli.fixation.ledger import Ledger
 from fastocr_cli.fixation.policy import DecoderShape, PolicyStats
-from fastocr_cli.fixation.selection import PADDING, best_patches, budget, sort_padded
+from fastocr_cli.fixation.selection import PADDING, best_patches, budget, mask_of, sort_padded
 from fastocr_cli.fixation.tokens import PageTokens
 from fastocr_cli.models.base import VisualLayout
 from fastocr_kernels import (
@@ -214,23 +214,30 @@ class PruningState(ABC):
         """The best-scored patches within each row's budget. scores: fp32 [B, P], >= 0 or -inf."""
         if self._is_even:  # the usual case, without the operations that padding costs
             masses, best = scores.topk(self.largest, dim=1)
-            self._look(best, masses, scores.sum(dim=1))
+            self._look(best, masses, masses.sum(dim=1), scores.sum(dim=1))
             ordinals = best.sort(dim=1).values
             return Fixation(ordinals, self.tokens.attended_evenly(ordinals), self.budgets)
         best, masses = best_patches(scores, self.budgets, self.largest)
-        self._look(best, masses, scores.clamp(min=0).sum(dim=1))
+        self._look(best, masses, masses.sum(dim=1), scores.clamp(min=0).sum(dim=1))
         return self.fixation(sort_padded(best))
 
     def fixation(self, ordinals: Tensor) -> Fixation:
         """ordinals: LongTensor [B, K], ascending, padded with -1."""
         return Fixation(ordinals, self.tokens.attended(ordinals), (ordinals >= 0).sum(dim=1))
 
-    def _look(self, best: Tensor, masses: Tensor, total: Tensor) -> None:
-        """best, masses: [B, K], best first; total: [B], the mass on all patches."""
+    def look_only(self, scores: Tensor, fixation: Fixation) -> None:
+        """Notes where a step would look that keeps its fixation. scores: as for `choose`."""
+        best, masses = best_patches(scores, self.budgets, self.largest)
+        visible = scores.clamp(min=0)
+        held = (visible * mask_of(fixation.ordinals, scores.shape[1])).sum(dim=1)
+        self._look(best, masses, held, visible.sum(dim=1))
+
+    def _look(self, best: Tensor, masses: Tensor, held: Tensor, total: Tensor) -> None:
+        """best, masses: [B, K], best first; held, total: [B], the fixation's mass and all mass."""
         if best.shape[1]:
             first = slice(0, self._looked_at)
             # Copies, so that a page's record does not hold on to everything that was chosen.
-            self.ledger.look(best[:, first].clone(), masses[:, first].clone(), masses.sum(1), total)
+            self.ledger.look(best[:, first].clone(), masses[:, first].clone(), held, total)
 
     def _plan_rows(self) -> None:
         """What follows from which rows are there."""

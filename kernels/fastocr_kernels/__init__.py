@@ -15,7 +15,6 @@ from fastocr_kernels.dispatch import call as _call
 from fastocr_kernels.dispatch import explain, implementation_for, use_implementation
 from fastocr_kernels.layouts import AttendedSet, VisualSet, check_cache, require_vector
 from fastocr_kernels.reduction import HeadReduction, check_scoring
-from fastocr_kernels.selection import top_positions
 
 __all__ = [
     "AttendedSet",
@@ -26,7 +25,6 @@ __all__ = [
     "gaze_scores",
     "implementation_for",
     "sparse_decode",
-    "top_positions",
     "use_implementation",
 ]
 

@@ -103,12 +103,12 @@ def test_a_model_may_bring_its_own(reader: SimpleNamespace, cache: Path, tmp_pat
 def test_a_taught_gaze_needs_no_measurement(
     reader: SimpleNamespace, cache: Path, tmp_path: Path
 ) -> None:
-    config = SimpleNamespace(_name_or_path=str(tmp_path), gaze_layers=(2, 3), gaze_heads=2)
+    config = SimpleNamespace(_name_or_path=str(tmp_path), gaze_layers=(2, 3))
     adapter = SimpleNamespace(name="x", revision=None, model=SimpleNamespace(config=config))
     taught = find_calibration(adapter)
     assert taught is not None
     choice = make_policy("fastocr", 0.2, calibration=taught).finder.choice
-    assert (choice.layers, choice.heads, choice.source) == ((3,), ((0, 1),), "training")
+    assert (choice.layers, choice.heads, choice.source) == ((3,), ((0,),), "training")
     assert make_policy("fastocr", 0.2, calibration=taught, heads="mean").finder.choice is None
     named = make_policy("fastocr", 0.2, calibration=taught, focal_layers="1").finder.choice
     assert (named.layers, named.heads) == ((1,), ())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -193,6 +195,35 @@ def test_a_taught_gaze_reads_the_keys_of_its_heads_alone() -> None:
     poisoned[0, left, 0] = torch.nan
     out = state.attend(1, scene.queries[0, 1], poisoned, scene.values[1], lengths, scene.scale)
     torch.testing.assert_close(out, expected[0][1], atol=2e-5, rtol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "choosing"),
+    [({}, [0, 3]), ({"focal_stride": 2}, [0, 2]), ({"reuse": False}, [0, 1, 2, 3])],
+    ids=str,
+)
+def test_a_taught_gaze_is_asked_in_every_so_many_steps(
+    options: dict[str, Any], choosing: list[int]
+) -> None:
+    scene = Scene([Page(8, 8)], steps=4)
+    taught = TaughtGaze(1, (2,), stride=3)
+    plain = scene.start(make_policy("fastocr", 0.1, calibration=taught, **options))
+    traced = scene.start(make_policy("fastocr", 0.1, calibration=taught, trace=2, **options))
+    for step in range(4):
+        torch.testing.assert_close(scene.step(traced, step), scene.step(plain, step))
+    gaze = plain.finish()[0].gaze
+    assert gaze is not None
+    assert [step for step, place in enumerate(gaze.tolist()) if place >= 0] == choosing
+    stats = traced.finish()[0]
+    patches = scene.layouts[0].positions
+    sharpest = [int(scene.weights(step, 1, 0)[2, patches].argmax()) for step in range(4)]
+    assert stats.gaze is not None
+    assert stats.gaze.tolist() == sharpest, "a trace tells every step's look"
+    masses = stats.extra["trace"]["masses"]
+    held = scene.weights(1, 1, 0)[2, patches]
+    if 1 not in choosing:  # the fixation of step 0 still holds
+        chosen = scene.weights(0, 1, 0)[2, patches].topk(16).indices
+        assert masses[1][-1] == pytest.approx(float(held[chosen].sum() / held.sum()), abs=1e-3)
 
 
 def test_settings_reach_the_choice() -> None:

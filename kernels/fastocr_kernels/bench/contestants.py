@@ -118,8 +118,8 @@ class Arena:
 
     def select(self, scores: Tensor) -> kernels.AttendedSet:
         data = self.data
-        budgets = [self.case.budget] * self.case.batch
-        places = kernels.top_positions(scores, data.visual, budgets)
+        best = scores.topk(self.case.budget, dim=1).indices
+        places = data.visual.positions.gather(1, best).sort(dim=1).values
         return kernels.AttendedSet(places, data.text_start, data.lengths)
 
     def step_dense(self, turn: int) -> None:

@@ -35,10 +35,10 @@ def sparse_decode(
         for own, rows in zip(query.view(batch, kv_heads, -1, width), fetch.rows, strict=True)
     ]
     if fetch.bags is not None:
-        joined = torch.cat(weights, dim=2) if batch > 1 else weights[0]
+        joined = torch.cat([own.reshape(-1) for own in weights]).to(values.dtype)
         bags, offsets = fetch.bags
-        sums = bag_sum(values.view(-1, width), bags, offsets, joined.reshape(-1).to(values.dtype))
-        return sums.view(heads, batch, width).transpose(0, 1)
+        sums = bag_sum(values.view(-1, width), bags, offsets, joined)
+        return sums.view(batch, heads, width)
     flat_values = values.view(batch * capacity, kv_heads * width)
     seen = (flat_values.index_select(0, rows).view(-1, kv_heads, width) for rows in fetch.rows)
     summed = [
@@ -52,9 +52,10 @@ class _Fetch:
     """Which rows to read, for one cache geometry.
 
     rows: per row of the batch [T_b], rows of the cache flattened to [B * L_max, Hkv * D]
-    bags: None where values are not summed as bags; else, for one bag a query head and row of the
-        batch, in this order: int64 [Hq * sum of T_b], rows of the cache flattened to
-        [B * L_max * Hkv, D], and [Hq * B], where each bag starts
+    bags: None where values are not summed as bags; else, for one bag a row of the batch and query
+        head, in this order (heads that read the same rows find them in the core's cache): int64
+        [Hq * sum of T_b], rows of the cache flattened to [B * L_max * Hkv, D], and [B * Hq], where
+        each bag starts
     """
 
     rows: Sequence[Tensor]
@@ -66,10 +67,9 @@ def _fetch(attended: AttendedSet, capacity: int, kv_heads: int, heads: int) -> _
     group = heads // kv_heads
     if not prefers_bag(group):
         return _Fetch(rows, None)
-    joined = torch.cat(rows) if len(rows) > 1 else rows[0]
-    starts = [0, *accumulate(len(own) for own in rows[:-1])]
-    offsets = [head * len(joined) + start for head in range(heads) for start in starts]
-    return _Fetch(rows, (bag_rows(joined, kv_heads, group).view(-1), torch.tensor(offsets)))
+    bags = torch.cat([bag_rows(own, kv_heads, group).view(-1) for own in rows])
+    sizes = [len(own) for own in rows for _ in range(heads)]
+    return _Fetch(rows, (bags, torch.tensor([0, *accumulate(sizes[:-1])])))
 
 
 def _cache_rows(attended: AttendedSet, capacity: int) -> list[Tensor]:
