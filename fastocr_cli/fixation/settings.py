@@ -110,7 +110,8 @@ def require(holds: bool, name: str, value: object, meant: str) -> None:
 
 def _read(name: str, value: Any, hint: Any) -> Any:
     if not isinstance(value, str):
-        return value
+        is_alone = isinstance(value, int) and tuple[int, ...] in (hint, *get_args(hint))
+        return (value,) if is_alone else value
     kinds = [hint] if hint in _READERS else [one for one in get_args(hint) if one in _READERS]
     return _read_by(_READERS[kinds[0]], name, value) if kinds else value
 

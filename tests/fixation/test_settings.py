@@ -81,6 +81,10 @@ def test_what_cannot_be_meant_is_refused_with_a_hint(word: str, hint: str) -> No
     assert hint in str(caught.value)
 
 
+def test_one_number_is_a_list_of_one() -> None:
+    assert read_settings(FixationSettings, {"focal_layers": 2}).focal_layers == (2,)
+
+
 def test_strides_need_reuse() -> None:
     assert read("focal_stride=4").focal_stride == 4
     with pytest.raises(UsageError, match="1 without reuse"):
