@@ -74,10 +74,11 @@ class EmbeddedAdapter(ModelAdapter):
         return unwrap(text)
 
     def new_bias(self, prefilled: PageReading) -> ReadingOrder:
-        starts, columns = prefilled.starts, prefilled.columns
+        starts, columns, edges = prefilled.starts, prefilled.columns, prefilled.edges
         assert starts is not None, "the prompt holds a page"
         assert columns is not None
-        seen = (one[0].float().numpy(force=True) for one in (starts, columns))
+        assert edges is not None
+        seen = (one[0].float().numpy(force=True) for one in (starts, columns, edges))
         return ReadingOrder(Evidence(*seen))
 
     def new_place(self) -> Eye:

@@ -109,8 +109,13 @@ def truth_of(page: Page) -> str:
 def typeset_pages(count: int, seed: str, prose_share: float | None = None) -> Iterator[Page]:
     """Pages in held-out fonts and texts; prose_share 0.0: no language prior at all."""
     rng = random.Random(seed)
-    for _ in range(count):
-        yield typeset_page(rng, held_out_faces(), EM_PX, held_out=True, prose_share=prose_share)
+    found = 0
+    while found < count:
+        page = typeset_page(rng, held_out_faces(), EM_PX, held_out=True, prose_share=prose_share)
+        # Some faces have glyphs that the layout engine gives back as no character at all.
+        if all(line.is_legible for line in page.lines):
+            found += 1
+            yield page
 
 
 def found_pages(count: int, seed: str, folder: Path) -> Iterator[Page]:

@@ -1,13 +1,17 @@
-"""What the tower alone saw of a page: where lines and words begin, and what each column shows.
+"""What the tower alone saw of a page: the characters of every row, and the words they form.
 
-The two are used together as the frame-wise and
-the attention branch are in hybrid CTC/attention speech recognition (Watanabe et al., 2017), whose
-attention branch likewise loses its place on long inputs when it is left alone.
+The tower and the decoder are used together as the frame-wise and the attention branch are in
+hybrid CTC/attention speech recognition (Watanabe et al., 2017), whose attention branch likewise
+loses its place on long inputs when it is left alone.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -20,19 +24,27 @@ COLUMNS_PER_CELL = 4
 NOTHING_WEIGHT = 0.1
 """Training counts cells and columns in which nothing is that much; chances are put right by it."""
 
-DOUBTFUL, POSSIBLE, LIKELY, SURE = 0.05, 0.15, 0.5, 0.9
+LIKELY, SURE = 0.5, 0.9
 _KINDS = slice(min(LineKind), max(LineKind) + 1)
-
-_WIDEST = 12
-"""Columns a character may take."""
 _LEGIBLE_SHARE = 0.6
 """Inked columns that must show one character for sure. Printed Latin text has 0.9 of them, Cyrillic
 0.5, other scripts and pictures less than 0.3."""
-_ONE_COLUMN = 12
-"""Cells between the beginnings of two lines of one column of text, at most."""
-_TELLING = 320
-"""Columns that tell the size of a line's type."""
-_USUAL_WIDTHS = np.array([0.0] * v.FIRST_CHARACTER + [width_of(i) for i in v.CHARACTER_IDS])
+_NEW_CHARACTER, _SAME_CHARACTER = 0.5, 0.15
+"""Chance of an edge that parts columns which show the same, or different, characters."""
+_SPACE = (0.7, 0.2, 0.05)
+"""Chance of a word's beginning that makes 0, 1 or 2 blank columns a space."""
+_MOST_BLANK = len(_SPACE)
+"""Blank columns that always are one."""
+_ROOM_WEIGHT, _ROOM = 6.0, 2.1
+"""How much it tells against two characters that their ink is less than that many of one."""
+_USUAL_WIDTHS = np.array([0.5] * v.FIRST_CHARACTER + [width_of(i) for i in v.CHARACTER_IDS])
+_TWIN_SHARE, _COPY_SHARE = 0.35, 0.65
+"""How much of what a row shows the row beside must show for both to be seeing the same text, about
+a word and of the word itself."""
+_CLEAR, _FAINT = 0.07, 0.75
+"""Where there is a character, the chance of nothing is mostly less, that of the likeliest more."""
+_STRIP = 60
+"""Columns to both sides of a word over which its row is compared with the row beside."""
 
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
@@ -43,9 +55,20 @@ class Glyph:
     """The columns start..stop of a row, which show one character: chances [characters], 0 for the
     class that stands for none."""
 
+    row: int
     start: int
     stop: int
     chances: Floats
+
+    @property
+    def cell(self) -> int:
+        return (self.start + self.stop) // 2 // COLUMNS_PER_CELL
+
+    @property
+    def cells(self) -> set[int]:
+        """The cell of its middle, and the one beside if that is near the edge."""
+        middle = (self.start + self.stop) / 2
+        return {int(middle + step) // COLUMNS_PER_CELL for step in (-0.8, 0.8)}
 
     @property
     def likeliest(self) -> int:
@@ -54,147 +77,211 @@ class Glyph:
 
 @dataclass(frozen=True)
 class Word:
-    """A word that may begin in a cell; start: the first column of its ink."""
+    """Glyphs of one row without a space between.
 
-    cell: int
-    start: int
-    chance: float
+    kinds: chance that a line of each `LineKind` begins with it, [kinds]. height: the row of its
+    middle, between two rows where both show it.
+    """
+
+    glyphs: tuple[Glyph, ...]
+    kinds: Floats
+    height: float
+
+    @property
+    def row(self) -> int:
+        return self.glyphs[0].row
+
+    @property
+    def cell(self) -> int:
+        return self.glyphs[0].cell
+
+    @property
+    def start(self) -> int:
+        return self.glyphs[0].start
+
+    @property
+    def stop(self) -> int:
+        return self.glyphs[-1].stop
+
+    @property
+    def begins_line(self) -> float:
+        return float(self.kinds.sum())
 
 
 class Evidence:
-    """One page of rows x columns cells; the arrays of lines change as lines are read.
+    """One page of rows x columns cells.
 
-    kinds: chance that an unread line of each `LineKind` begins in a cell, [rows, columns, kinds].
-    line: that one of any kind does; word: that a word or a line does; [rows, columns].
     is_text: whether what stands on the page looks like writing. is_legible: whether it is writing
-    the tower knows; where it is not, no line begins anywhere.
+    the tower knows; where it is not, there are no words.
     shows: chance of each character (0: none) in each column, [rows, 4 * columns, characters].
     ink: the likeliest character where there is likely to be one, else 0; [rows, 4 * columns].
     """
 
-    def __init__(self, starts: Floats, columns: Floats) -> None:
+    def __init__(self, starts: Floats, columns: Floats, edges: Floats) -> None:
         """starts: log-probabilities [rows, columns, 16]; columns: [rows, columns, 4, characters];
-        see `modeling.PageReading`."""
-        begins = _put_right(starts)
-        self._words: dict[int, list[Word]] = {}
-        self.kinds = begins[..., _KINDS].copy()
-        self.line = self.kinds.sum(-1)
-        self.word = self.line + begins[..., v.WORD_START]
+        edges: chances [rows, columns, 4]; see `modeling.PageReading`."""
+        self._begins = _put_right(starts)
         self.shows = _put_right(columns).reshape(len(columns), -1, columns.shape[-1])
+        self._edges = edges.reshape(len(edges), -1)
         best = self.shows[..., 1:].argmax(-1) + 1
         self.ink: npt.NDArray[np.intp] = np.where(self.shows[..., 0] < LIKELY, best, 0)
-        chances = self.shows[self.ink > 0].max(-1, initial=0.0)
+        self._certainty = self.shows[..., 1:].max(-1) * (self.ink > 0)
+        chances = self._certainty[self.ink > 0]
         self.is_text = bool(chances.size) and float(chances.mean()) > LIKELY
         self.is_legible = bool(chances.size) and float((chances > SURE).mean()) > _LEGIBLE_SHARE
+
+    @cached_property
+    def words(self) -> list[Word]:
+        """Every word once, row by row from left to right. Text that stands across the edge of two
+        rows is seen in both; it is taken where it is seen better."""
         if not self.is_legible:
-            self.line[:] = self.kinds[:] = self.word[:] = 0.0
+            return []
+        kept = []
+        taken = np.zeros(self.ink.shape, bool)
+        for row in range(len(self.ink)):
+            for word in self._words_of(row):
+                span = slice(word.start, word.stop)
+                is_above = bool(taken[row - 1, span].any()) and self._is_copy(word, row - 1)
+                if is_above or self._is_better_below(word) or self._is_shade(word):
+                    continue
+                taken[row, span] = True
+                kept.append(word)
+        return kept
 
-    @property
-    def rows(self) -> int:
-        return self.line.shape[0]
+    def _words_of(self, row: int) -> list[Word]:
+        glyphs = self._glyphs(row)
+        chances = self._word_chances(row)
+        blank = np.cumsum(self.ink[row] == 0)
+        blanks = [
+            _MOST_BLANK,
+            *(int(blank[b.start] - blank[a.stop - 1]) for a, b in pairwise(glyphs)),
+        ]
+        first: dict[int, int] = {}  # which character of each cell has most blank before it
+        for i, glyph in enumerate(glyphs):
+            for cell in glyph.cells:
+                if cell not in first or blanks[i] > blanks[first[cell]]:
+                    first[cell] = i
+        words: list[list[Glyph]] = []
+        for i, glyph in enumerate(glyphs):
+            cells = [cell for cell in glyph.cells if blanks[i] or first[cell] == i]
+            claims = [float(chances[cell]) for cell in cells]
+            if blanks[i] >= _MOST_BLANK or max(claims, default=0.0) > _SPACE[blanks[i]]:
+                words.append([])
+            words[-1].append(glyph)
+        return [
+            Word(tuple(word), self._kinds(row, word[0]), self._height(row, word)) for word in words
+        ]
 
-    @property
-    def columns(self) -> int:
-        return self.line.shape[1]
+    def _height(self, row: int, glyphs: Sequence[Glyph]) -> float:
+        span = slice(glyphs[0].start, glyphs[-1].stop)
+        shown = self.shows[row, span, 1:]
+        weight, height = float(shown.sum()), 0.0
+        for beside in self._beside(row):
+            alike = float(np.minimum(shown, self.shows[beside, span, 1:]).sum())
+            height += alike * (beside - row)
+            weight += alike
+        return row + height / weight
 
-    def glyph(self, row: int, start: int, stop: int) -> Glyph | None:
-        """The first character in the columns start..stop of a row; it may reach beyond them.
-
-        A single column that shows nothing for certain is the seam between two characters.
-        """
-        ink = self.ink[row]
-        at = start
-        while at < stop and at < len(ink):
-            if not ink[at]:
-                at += 1
-                continue
-            end = at + self._run(row, at, _WIDEST)
-            chances = self.shows[row, at:end].mean(0)
+    def _glyphs(self, row: int) -> list[Glyph]:
+        """The characters of a row. A single column that shows nothing for certain is the seam
+        between two of them."""
+        ink, edges = self.ink[row], self._edges[row]
+        before = np.concatenate([[0], ink[:-1]])
+        least = np.where(ink == before, _NEW_CHARACTER, _SAME_CHARACTER)
+        begins = (ink > 0) & ((before == 0) | (edges > least))
+        starts = np.flatnonzero(begins)
+        blanks = np.flatnonzero(np.append(ink, 0) == 0)
+        stops = np.minimum(np.append(starts[1:], len(ink)), blanks[blanks.searchsorted(starts)])
+        glyphs = []
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+            chances = self.shows[row, start:stop].mean(0)
             chances[0] = 0.0
-            if end - at > 1 or chances.max() > LIKELY:
-                return Glyph(at, end, chances / chances.sum())
-            at = end
-        return None
+            if stop - start > 1 or chances.max() > LIKELY:
+                glyphs.append(Glyph(row, start, stop, chances / chances.sum()))
+        return self._undoubled(glyphs)
 
-    def words(self, row: int) -> list[Word]:
-        """The words of a row, from left to right. Two cells may both claim a word that stands
-        across their edge, and two short words may begin in one cell."""
-        if row not in self._words:
-            cells = np.flatnonzero(self.word[row] > POSSIBLE).tolist()
-            words = [
-                Word(cell, start, float(self.word[row, cell]))
-                for cell in cells
-                for start in self._begins(row, cell)
-            ]
-            self._words[row] = sorted(words, key=lambda word: word.start)
-        return self._words[row]
+    def _undoubled(self, glyphs: list[Glyph]) -> list[Glyph]:
+        """Two characters of a kind are one where there is not room enough for both."""
+        usual = [max(1.0, COLUMNS_PER_CELL * _USUAL_WIDTHS[g.likeliest]) for g in glyphs]
+        widths = [g.stop - g.start for g in glyphs]
+        scale = float(np.median(np.divide(widths, usual))) if glyphs else 1.0
+        out: list[Glyph] = []
+        for glyph, width in zip(glyphs, usual, strict=True):
+            last = out[-1] if out else None
+            if last and last.stop == glyph.start and last.likeliest == glyph.likeliest:
+                room = (glyph.stop - last.start) / (width * scale)
+                edge = float(self._edges[glyph.row, glyph.start])
+                if math.log(edge / (1 - edge + 1e-6)) + _ROOM_WEIGHT * (room - _ROOM) < 0:
+                    mean = np.float32(0.5) * (last.chances + glyph.chances)
+                    out[-1] = Glyph(glyph.row, last.start, glyph.stop, mean)
+                    continue
+            out.append(glyph)
+        return out
 
-    def begin(self, row: int, cell: int, least: float = 0.0) -> int:
-        """The column where a word of a cell begins, at `least` or behind if there is one."""
-        begins = self._begins(row, cell)
-        return next((start for start in begins if start >= least), begins[-1])
+    def _word_chances(self, row: int) -> Floats:
+        """Chance that a word or a line begins in each cell of a row. What stands across the edge
+        of two rows may have been seen in either."""
+        chances: Floats = self._begins[..., v.WORD_START] + self._begins[..., _KINDS].sum(-1)
+        own = chances[row]
+        for beside in (row - 1, row + 1):
+            if 0 <= beside < len(chances):
+                is_twin = self._twins(row, beside)
+                own = np.where(is_twin, np.maximum(own, chances[beside]), own)
+        return np.append(own, 0.0)  # of the cell beyond the edge
 
-    def _begins(self, row: int, cell: int) -> list[int]:
-        """Columns where characters begin whose middle lies in a cell; best behind a gap."""
-        ink, edge = self.ink[row], cell * COLUMNS_PER_CELL
-        first, stop = max(0, edge - COLUMNS_PER_CELL), min(edge + COLUMNS_PER_CELL, len(ink))
-        begins = [at for at in range(first, stop) if ink[at] and (not at or ink[at - 1] != ink[at])]
-        middles = {at: at + self._run(row, at, 2 * COLUMNS_PER_CELL) / 2 for at in begins}
-        behind_gap = [at for at in begins if not at or not ink[at - 1]]
-        for among, slack in ((behind_gap, 0.0), (behind_gap, 1.0), (begins, 0.0)):
-            inside = [
-                at for at in among if edge <= middles[at] + slack <= edge + COLUMNS_PER_CELL + slack
-            ]
-            if inside:
-                return inside
-        return [edge]
+    def _twins(self, row: int, beside: int) -> Bools:
+        """Cells about which the row beside shows the same, [columns]."""
+        own = self.ink[row]
+        counts = [
+            np.convolve(seen.reshape(-1, COLUMNS_PER_CELL).sum(1), np.ones(3), "same")
+            for seen in ((own == self.ink[beside]) & (own > 0), own > 0)
+        ]
+        return counts[0] > _COPY_SHARE * np.maximum(counts[1], COLUMNS_PER_CELL)
 
-    def _run(self, row: int, at: int, most: int) -> int:
-        """Columns from `at` on that show the same as that one."""
-        ink = self.ink[row, at : at + most]
-        return int(np.logical_and.accumulate(ink == ink[0]).sum())
+    def _kinds(self, row: int, glyph: Glyph) -> Floats:
+        rows = [row, *(b for b in self._beside(row) if self._is_twin(row, b, glyph))]
+        cells = [cell for cell in glyph.cells if cell < self._begins.shape[1]]
+        found: Floats = self._begins[np.ix_(rows, cells)][..., _KINDS].max((0, 1))
+        return found / max(1.0, float(found.sum()))
 
-    def type_size(self, row: int, start: int) -> float:
-        """How wide characters are in a row from column `start` on, over their usual width."""
-        ink = self.ink[row, start : start + _TELLING]
-        edges = np.flatnonzero(np.diff(ink, prepend=0, append=0))
-        lengths = np.diff(edges)
-        shown = ink[edges[:-1]]
-        is_character = shown >= v.FIRST_CHARACTER
-        if not is_character.any():
-            return 1.0
-        usual = COLUMNS_PER_CELL * _USUAL_WIDTHS[shown[is_character]]
-        return float(np.median(lengths[is_character] / usual))
+    def _beside(self, row: int) -> list[int]:
+        return [one for one in (row - 1, row + 1) if 0 <= one < len(self.ink)]
 
-    def mark_read(self, row: int, column: int) -> None:
-        """A word or a line was read there."""
-        first = column * COLUMNS_PER_CELL
-        span = slice(max(0, first - COLUMNS_PER_CELL), first + 12 * COLUMNS_PER_CELL)
-        for one in (row, *self.twins(row, span)):
-            self.kinds[one, max(0, column - 1) : column + 2] = 0.0
-            self.line[one, max(0, column - 1) : column + 2] = 0.0
+    def _is_twin(self, row: int, beside: int, glyph: Glyph) -> bool:
+        span = slice(glyph.start, glyph.stop + 2 * COLUMNS_PER_CELL)
+        return self._share(row, beside, span) > _TWIN_SHARE
 
-    def next_lines(self) -> npt.NDArray[np.intp]:
-        """Cells (row, column) where an unread line begins that may be read next, [n, 2]: what
-        stands above it, in its own column of text or further left, has been read."""
-        strongest = float(self.line.max(initial=0.0))
-        found = np.argwhere(self.line > (LIKELY if strongest > LIKELY else DOUBTFUL))
-        down = found[:, None, 0] - found[None, :, 0]
-        right = found[:, None, 1] - found[None, :, 1]
-        return found[~((down > 0) & (right >= -_ONE_COLUMN)).any(1)]
+    def _is_better_below(self, word: Word) -> bool:
+        below = word.row + 1
+        if below == len(self.ink) or not self._is_copy(word, below):
+            return False
+        strip = _strip(word)
+        alike = self.ink[word.row, strip] == self.ink[below, strip]
+        gain = self._certainty[below, strip] - self._certainty[word.row, strip]
+        return bool((gain * alike).sum() > 0)
 
-    def twins(self, row: int, span: slice, share: float = 0.25) -> list[int]:
-        """Rows beside `row` that show the same line in the columns `span`: text that stands across
-        the edge of two rows may be read in either.
+    def _is_copy(self, word: Word, row: int) -> bool:
+        """Whether another row shows the word as well, and something of what is beside it; one
+        word alone may stand below its like."""
+        shares = self._share(word.row, row, slice(word.start, word.stop))
+        return shares > _COPY_SHARE and self._share(word.row, row, _strip(word)) > _TWIN_SHARE
 
-        share: how much of what the other row shows must be the same.
-        """
-        beside = [one for one in (row - 1, row + 1) if 0 <= one < self.rows]
-        ink = self.ink[beside, span]
-        alike = np.count_nonzero((ink == self.ink[row, span]) & (ink > 0), axis=1)
-        inked = np.count_nonzero(ink, axis=1)
-        enough = alike > np.maximum(1, share * inked)
-        return [one for one, is_twin in zip(beside, enough, strict=True) if is_twin]
+    def _is_shade(self, word: Word) -> bool:
+        """Whether it is but the shade of what the row beside shows clearly."""
+        span = slice(word.start, word.stop)
+        blank = self.shows[..., 0]
+        beside = min((float(blank[r, span].mean()) for r in self._beside(word.row)), default=1.0)
+        is_faint = float(self._certainty[word.row, span].mean()) < _FAINT
+        return is_faint and beside < _CLEAR < float(blank[word.row, span].mean())
+
+    def _share(self, row: int, other: int, span: slice) -> float:
+        """How much of what a row shows another shows as well."""
+        own = self.shows[row, span, 1:]
+        return float(np.minimum(own, self.shows[other, span, 1:]).sum() / own.sum())
+
+
+def _strip(word: Word) -> slice:
+    return slice(max(0, word.start - _STRIP), word.stop + _STRIP)
 
 
 def _put_right(log_probabilities: Floats) -> Floats:

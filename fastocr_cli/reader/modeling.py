@@ -151,11 +151,13 @@ class PageReading(CausalLMOutputWithPast):
 
     starts: log-probabilities of what begins in each cell, [B, rows, columns, 16]: nothing, a word
     (`vocabulary.WORD_START`), or a line of each `LineKind`. columns: those of the character each
-    4 px column shows, 0 for none, [B, rows, columns, 4, characters].
+    4 px column shows, 0 for none, [B, rows, columns, 4, characters]. edges: chance that a character
+    begins in a column, if it shows one; [B, rows, columns, 4]. They tell ll from l.
     """
 
     starts: Tensor | None = None
     columns: Tensor | None = None
+    edges: Tensor | None = None
 
 
 class ReaderForPageReading(PreTrainedModel, GenerationMixin):
@@ -177,6 +179,7 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         hidden = config.language_model.hidden_size
         self.tower = VisionTower(config)
         self.reading_head = nn.Linear(hidden, config.columns_per_cell * v.FIRST_COLUMN)
+        self.edge_head = nn.Linear(hidden, config.columns_per_cell)
         self.start_head = nn.Linear(hidden, v.FIRST_CHARACTER)
         self.text_place = TextPlace(config)
         self.decoder = Qwen2Model._from_config(config.text_config)
@@ -243,15 +246,16 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         pixel_values [B, 1, H, W] in -1..1 are read where input_ids holds image tokens.
         The key-value cache goes by the name the installed transformers uses for it.
         """
-        starts = columns = None
+        seen: dict[str, Tensor] = {}
         if inputs_embeds is None:
             assert input_ids is not None, "give input_ids or inputs_embeds"
             inputs_embeds = self.embed_text(input_ids, places)
             if pixel_values is not None:
                 features, visual = self.visual_tokens(pixel_values.to(inputs_embeds.dtype))
                 grid = pixel_values.shape[2] // v.CELL_PX, pixel_values.shape[3] // v.CELL_PX
-                starts = self.start_head(features).log_softmax(-1).unflatten(1, grid)
-                columns = self.column_logits(features).log_softmax(-1).unflatten(1, grid)
+                seen["starts"] = self.start_head(features).log_softmax(-1).unflatten(1, grid)
+                seen["columns"] = self.column_logits(features).log_softmax(-1).unflatten(1, grid)
+                seen["edges"] = self.edge_head(features).sigmoid().unflatten(1, grid)
                 at_image = torch.eq(input_ids, self.config.image_token_id)[..., None]
                 inputs_embeds = inputs_embeds.masked_scatter(at_image, visual)
         outputs = self.decoder(
@@ -264,7 +268,7 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         )
         hidden = outputs.last_hidden_state[:, -logits_to_keep:]
         written = {CACHE_NAME: getattr(outputs, CACHE_NAME)}
-        return PageReading(logits=self.lm_head(hidden), starts=starts, columns=columns, **written)
+        return PageReading(logits=self.lm_head(hidden), **seen, **written)
 
     def prepare_inputs_for_generation(
         self, input_ids: Tensor, pixel_values: Tensor | None = None, **kwargs: Any

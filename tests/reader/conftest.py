@@ -63,12 +63,13 @@ def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def evidence_of(starts: np.ndarray, columns: np.ndarray) -> Evidence:
-    """What a tower without a doubt would see. starts: [rows, columns]; columns: [rows, 4 columns],
-    as in `Sample`."""
+def evidence_of(starts: np.ndarray, columns: np.ndarray, edges: np.ndarray) -> Evidence:
+    """What a tower without a doubt would see. starts: [rows, columns]; columns, edges:
+    [rows, 4 columns], as in `Sample`."""
     return Evidence(
         _log_chances(starts, v.FIRST_CHARACTER),
         _log_chances(columns.reshape(*starts.shape, 4), v.FIRST_COLUMN),
+        (edges == 1).astype(np.float32).reshape(*starts.shape, 4),
     )
 
 

@@ -21,7 +21,12 @@ def doubtful_page(certainty: float) -> Evidence:
     columns[..., first] = certainty
     starts = np.full((ROWS, COLUMNS, v.FIRST_CHARACTER), 1e-6, np.float32)
     starts[..., 6] = 1.0
-    return Evidence(np.log(starts), np.log(columns))
+    edges = np.zeros((ROWS, COLUMNS, 4), np.float32)
+    return Evidence(np.log(starts), np.log(columns), edges)
+
+
+def words_of(seen: Evidence) -> list[str]:
+    return ["".join(v.character_of(g.likeliest) or "" for g in word.glyphs) for word in seen.words]
 
 
 def test_chances_count_nothing_at_its_own_frequency() -> None:
@@ -29,7 +34,8 @@ def test_chances_count_nothing_at_its_own_frequency() -> None:
     starts[..., 0] = starts[..., 6] = 0.5  # as likely, for training counts nothing a tenth
     columns = np.full((1, 1, 4, v.FIRST_COLUMN), 1e-9, np.float32)
     columns[..., v.FIRST_CHARACTER] = 1.0
-    assert Evidence(np.log(starts), np.log(columns)).line[0, 0] == pytest.approx(1 / 11, abs=0.01)
+    (word,) = Evidence(np.log(starts), np.log(columns), np.zeros((1, 1, 4), np.float32)).words
+    assert word.begins_line == pytest.approx(1 / 11, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -48,17 +54,31 @@ def test_clear_print_is_read() -> None:
     assert doubtful_page(0.99).is_legible
 
 
+def test_words_are_parted_where_they_were_seen_to_begin() -> None:
+    assert words_of(page_of((2, 3, "we read"), (4, 3, "a book"))) == ["we", "read", "a", "book"]
+
+
+def test_an_edge_makes_two_of_a_letter_if_there_is_room() -> None:
+    seen = page_of((2, 3, "bookend"), (4, 3, "bokend"))
+    second_half = 3 * 4 + 3  # of the o, which is two columns wide
+    seen._edges[4, second_half] = 0.8
+    assert words_of(seen) == ["bookend", "bokend"]
+
+
 def test_the_seam_between_two_characters_is_none() -> None:
     seen = page_of((2, 3, "ab"))
     seam = 3 * 4 + 2
     seen.shows[2, seam] = 1 / v.FIRST_COLUMN
     seen.ink[2, seam] = v.character_id("z")
-    glyph = seen.glyph(2, seam, seam + 4)
-    assert glyph is not None
-    assert (glyph.start, glyph.likeliest) == (seam + 1, v.character_id("b"))
+    seen._edges[2, seam + 1] = 1.0
+    assert words_of(seen) == ["ab"]
 
 
-def test_large_type_is_told_from_its_letters() -> None:
-    seen = page_of((2, 3, "n o n o"))
-    seen.ink[2] = np.repeat(seen.ink[2][: seen.ink.shape[1] // 2], 2)
-    assert seen.type_size(2, 24) > 1.5 * page_of((2, 3, "n o n o")).type_size(2, 12)
+def test_a_line_across_the_edge_of_two_rows_is_seen_once() -> None:
+    seen = page_of((2, 3, "we read"), (3, 3, "we read"))
+    assert words_of(seen) == ["we", "read"]
+    assert [word.height for word in seen.words] == pytest.approx([2.5, 2.5], abs=0.01)
+
+
+def test_lines_close_below_each_other_are_two() -> None:
+    assert words_of(page_of((2, 3, "boxes"), (3, 3, "umes"))) == ["boxes", "umes"]

@@ -73,7 +73,7 @@ class Batch:
     """Tensors of one step; B crops of one size, N cells each, T tokens after padding.
 
     pixels: float32 [B, 1, H, W] in -1..1. tokens: int64 [B, T], PAD at the end.
-    cells: int64 [B, T]. columns: int64 [B, N, 4]. origins: int64 [B, 2].
+    cells: int64 [B, T]. columns, edges: int64 [B, N, 4]. origins: int64 [B, 2].
     position_ids: int64 [B, N + T], as they would be on the whole page the crop is from.
     is_kind_known: bool [B]. starts: int64 [B, N], what begins in each cell.
     """
@@ -82,6 +82,7 @@ class Batch:
     tokens: Tensor
     cells: Tensor
     columns: Tensor
+    edges: Tensor
     origins: Tensor
     position_ids: Tensor
     is_kind_known: Tensor
@@ -131,13 +132,15 @@ def collate(rng: random.Random, samples: Sequence[Sample]) -> Batch:
     length = -(-max(len(sample.tokens) for sample in samples) // 32) * 32
     pixels = np.stack([sample.grey for sample in samples])
     columns = np.stack([sample.columns for sample in samples])
-    batch, rows, wide = columns.shape
+    edges = np.stack([sample.edges for sample in samples])
+    batch, _, wide = columns.shape
     per_cell = wide * v.CELL_PX // pixels.shape[2]
     return Batch(
         pixels=torch.from_numpy(pixels).float().div_(127.5).sub_(1)[:, None],
         tokens=torch.from_numpy(_padded([s.tokens for s in samples], length, v.PAD)),
         cells=torch.from_numpy(_padded([s.cells for s in samples], length, IGNORE)),
-        columns=torch.from_numpy(columns.reshape(batch, rows * wide // per_cell, per_cell)),
+        columns=torch.from_numpy(columns.reshape(batch, -1, per_cell)),
+        edges=torch.from_numpy(edges.reshape(batch, -1, per_cell)),
         origins=torch.tensor([sample.origin for sample in samples]),
         position_ids=torch.stack([_positions(rng, s, length) for s in samples]),
         is_kind_known=torch.tensor([sample.is_kind_known for sample in samples]),

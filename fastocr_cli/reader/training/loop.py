@@ -97,7 +97,8 @@ class Trainer:
         for name in plan.frozen:
             self.model.get_submodule(name).requires_grad_(False)
         self.parameters = [w for w in self.model.parameters() if w.requires_grad]
-        matrices = [w for w in self.model.decoder.layers.parameters() if w.ndim == 2]
+        hidden = (self.model.decoder.layers, self.model.tower.stages)
+        matrices = [w for part in hidden for w in part.parameters() if w.ndim > 1]
         rest = [w for w in self.parameters if not any(w is matrix for matrix in matrices)]
         self.optimizers: list[torch.optim.Optimizer] = [
             Muon(matrices, lr=plan.rate, weight_decay=0.02),
@@ -150,12 +151,10 @@ class Trainer:
         with self.autocast:
             if PHASES[phase].is_tower_only:
                 losses = tower_losses(self.model, batch)
-                total = losses["reading"]
             else:
                 losses = joint_losses(self.model, batch)
-                total = losses["total"]
         self.model.zero_grad(set_to_none=True)
-        total.backward()
+        losses["total"].backward()
         average_gradients(self.parameters)
         for optimizer in self.optimizers:
             optimizer.step()

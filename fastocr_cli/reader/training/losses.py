@@ -21,6 +21,7 @@ ATTENTION = "fastocr_reader_training"
 BLANK_WEIGHT = 0.1
 GAZE_WEIGHT = 0.3
 START_WEIGHT = 1.0
+EDGE_WEIGHT = 0.3
 _KINDS = slice(min(v.LineKind), max(v.LineKind) + 1)
 
 
@@ -72,7 +73,17 @@ def register_attention() -> None:
 
 def tower_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]:
     features = model.tower(batch.pixels).flatten(1, 2)
-    return reading_loss(model.column_logits(features), batch.columns)
+    losses = seeing_losses(model, features, batch)
+    return losses | {"total": losses["seeing"]}
+
+
+def seeing_losses(model: ReaderForPageReading, features: Tensor, batch: Batch) -> dict[str, Tensor]:
+    """Those of the tower's own heads, from features [B, N, hidden]; `seeing` is their sum."""
+    losses = reading_loss(model.column_logits(features), batch.columns)
+    losses |= edge_loss(model.edge_head(features), batch.edges)
+    losses |= start_loss(model.start_head(features), batch)
+    seeing = losses["reading"] + EDGE_WEIGHT * losses["edges"] + START_WEIGHT * losses["starts"]
+    return losses | {"seeing": seeing}
 
 
 def reading_loss(logits: Tensor, columns: Tensor) -> dict[str, Tensor]:
@@ -88,8 +99,17 @@ def reading_loss(logits: Tensor, columns: Tensor) -> dict[str, Tensor]:
     }
 
 
+def edge_loss(logits: Tensor, edges: Tensor) -> dict[str, Tensor]:
+    """Where characters begin among inked columns: logits [B, N, 4] against `Sample.edges`."""
+    inked = edges != IGNORE
+    flat, target = logits.float()[inked], edges[inked].float()
+    right = ((flat > 0) == (target > 0.5)).float().mean()
+    loss = F.binary_cross_entropy_with_logits(flat, target)
+    return {"edges": loss, "edge_accuracy": right.detach()}
+
+
 def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]:
-    """Reading, gaze and next-token losses of one batch; `total` is what is minimised."""
+    """Seeing, gaze and next-token losses of one batch; `total` is what is minimised."""
     features, visual = model.visual_tokens(batch.pixels, batch.origins)
     start = torch.full_like(batch.tokens[:, :1], v.BOS)
     written = as_misread(torch.cat([start, batch.tokens[:, :-1]], dim=1))
@@ -101,8 +121,7 @@ def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]
         use_cache=False,
         gaze=gaze,
     ).last_hidden_state[:, visual.shape[1] :]
-    losses = reading_loss(model.column_logits(features), batch.columns)
-    losses |= start_loss(model.start_head(features), batch)
+    losses = seeing_losses(model, features, batch)
     losses |= token_loss(model.lm_head(hidden), batch)
     current, following = model.config.gaze_layers
     seen = torch.roll(batch.cells, 1, dims=1)
@@ -113,8 +132,7 @@ def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]
     )
     losses["total"] = (
         losses["tokens"]
-        + losses["reading"]
-        + START_WEIGHT * losses["starts"]
+        + losses["seeing"]
         + GAZE_WEIGHT * (losses["gaze_current"] + losses["gaze_next"])
     )
     return losses

@@ -20,7 +20,7 @@ _STEPS = 5
 
 
 class Muon(torch.optim.Optimizer):
-    """For matrices [out, in] of hidden layers only."""
+    """For hidden layers only: matrices [out, in], and convolutions as matrices [out, the rest]."""
 
     def __init__(
         self,
@@ -42,9 +42,10 @@ class Muon(torch.optim.Optimizer):
                     state["momentum"] = torch.zeros_like(weight)
                 momentum = state["momentum"]
                 momentum.lerp_(weight.grad, 1 - group["momentum"])
-                update = orthogonal(weight.grad.lerp(momentum, group["momentum"]))
+                matrix = weight.grad.lerp(momentum, group["momentum"]).flatten(1)
+                update = orthogonal(matrix).view_as(weight)
                 weight.mul_(1 - group["lr"] * group["decay"])
-                weight.add_(update, alpha=-0.2 * max(weight.shape) ** 0.5 * group["lr"])
+                weight.add_(update, alpha=-0.2 * max(matrix.shape) ** 0.5 * group["lr"])
 
 
 def orthogonal(matrix: Tensor) -> Tensor:

@@ -34,6 +34,7 @@ class Sample:
     grey: uint8 [H, W], sides multiples of 16. tokens: int64 [T], ends with EOS.
     cells: int64 [T], the crop's cell each token is read from, IGNORE where there is none.
     columns: int64 [H/16, W/4], the character in each 4 px column, 0 for none.
+    edges: int64 [H/16, W/4], 1 where a character begins, 0 where it goes on; IGNORE elsewhere.
     starts: int64 [H/16, W/16], what begins in each cell: 0 nothing, `vocabulary.WORD_START` a
         word, else the `LineKind` of a line; IGNORE where it might as well be the cell beside.
     origin: row and column of the crop's first cell on its page (tokens name places of the page).
@@ -45,6 +46,7 @@ class Sample:
     tokens: Int
     cells: Int
     columns: Int
+    edges: Int
     starts: Int
     origin: tuple[int, int]
     page_columns: int
@@ -130,7 +132,7 @@ def cut_sample(
     tokens, cells = tokens_of(kept, rows, columns, origin)
     return Sample(
         np.ascontiguousarray(grey),
-        *(tokens, cells, column_labels(kept, rows, columns), start_labels(kept, rows, columns)),
+        *(tokens, cells, *column_labels(kept, rows, columns), start_labels(kept, rows, columns)),
         origin=origin,
         page_columns=columns if at_origin else max(origin[1] + columns, rng.randint(60, 80)),
         is_kind_known=all(line.is_kind_known for line in kept),
@@ -288,9 +290,11 @@ def _next_word(text: str, i: int) -> int:
     return i
 
 
-def column_labels(lines: list[Line], rows: int, columns: int) -> Int:
-    """The character of each 4 px column, [rows, 4 * columns]: 0 for none, IGNORE for either."""
+def column_labels(lines: list[Line], rows: int, columns: int) -> tuple[Int, Int]:
+    """The character of each 4 px column, [rows, 4 * columns]: 0 for none, IGNORE for either; and
+    where it begins, see `Sample.edges`."""
     labels = np.zeros((rows, columns * COLUMNS_PER_CELL), np.int64)
+    edges = np.full_like(labels, IGNORE)
     either: list[tuple[int, int, int]] = []
     for line in lines:
         first = np.ceil(line.left / _COLUMN_PX - 0.5).astype(int)
@@ -303,14 +307,19 @@ def column_labels(lines: list[Line], rows: int, columns: int) -> Int:
                 continue
             start, stop = max(0, min(first[i], centre[i])), max(last[i], centre[i] + 1)
             labels[row[i], start:stop] = v.character_id(character)
+            edges[row[i], start:stop] = 0
+            edges[row[i], start : start + 1] = 1
             if offset[i] < _ROW_TOLERANCE_PX and row[i] > 0:
                 either.append((row[i] - 1, start, stop))
             elif offset[i] > CELL_PX - _ROW_TOLERANCE_PX and row[i] < rows - 1:
                 either.append((row[i] + 1, start, stop))
     for row_index, start, stop in either:
         span = labels[row_index, start:stop]
-        span[span == 0] = IGNORE
-    return labels
+        is_free = span == 0
+        span[is_free] = IGNORE
+        edges[row_index, start:stop][is_free] = 0
+        edges[row_index, start : start + 1][is_free[:1]] = 1
+    return labels, edges
 
 
 def start_labels(lines: list[Line], rows: int, columns: int) -> Int:

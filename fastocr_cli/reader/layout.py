@@ -1,0 +1,234 @@
+"""Words of a page to its lines, in reading order.
+
+Geometry alone: which words stand in one line, which gaps part columns of text and which the cells
+of a table, and what is read before what. The order is a topological sort, after T. Breuel, "High
+Performance Document Layout Analysis" (2003), but of whole blocks: one is read before those below it
+and before those beside it on the right, and the column is read to its end before the next.
+
+Lengths across are columns of 4 px, lengths down rows of 16 px; a page is scaled so that body text
+has about the same size in both.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+
+from fastocr_cli.reader.evidence import LIKELY, Word
+from fastocr_cli.reader.vocabulary import LineKind
+
+EM = 4.6
+"""Columns an em of body text takes; rows: a quarter of it."""
+_WORD_GAP, _COLUMN_GAP = 1.3 * EM, EM
+"""Between words of one line, mostly less; between columns of text, mostly more."""
+_EDGE_ROWS = 1.5
+"""Rows between a page's header or footer and the text, at least."""
+_FLUSH = 2
+"""Columns between the beginnings of two lines of one column of text, at most."""
+_CELL_BEGINS = 0.75
+"""Chance of a line's beginning behind the gaps of a table, mostly less."""
+_ROW_INDENT = 4 * EM
+"""Columns between the beginnings of two rows of a table, at most."""
+_LEVEL, _STEP = 0.6, 1.05
+"""Rows between the middles of two words of one line, mostly less; and at most, for what stands
+across the edge of two rows may have been seen in either."""
+_NEAR_ROWS, _BLOCK_ROWS = 6.0, 3.0
+"""Rows to lines that tell whether one begins behind a gap, at most; to the next of a block."""
+_TABULAR = [LineKind.TABLE - min(LineKind), LineKind.ROW - min(LineKind)]
+
+
+@dataclass(frozen=True)
+class TextLine:
+    """Words that are read one after another.
+
+    cells: numbers of the words that begin a cell, for a row of a table; else empty.
+    """
+
+    words: tuple[Word, ...]
+    cells: tuple[int, ...] = ()
+
+    @property
+    def row(self) -> float:
+        return _height(self.words)
+
+    @property
+    def start(self) -> int:
+        return self.words[0].start
+
+    @property
+    def stop(self) -> int:
+        return self.words[-1].stop
+
+    @property
+    def begins_line(self) -> float:
+        return self.words[0].begins_line
+
+    @property
+    def is_tabular(self) -> bool:
+        kinds = self.words[0].kinds
+        return float(kinds[_TABULAR].sum()) > LIKELY * self.begins_line
+
+
+def _height(words: Sequence[Word]) -> float:
+    return fmean(word.height for word in words)
+
+
+def lay_out(words: Sequence[Word]) -> list[TextLine]:
+    """Every word in a line, lines in reading order."""
+    blocks = _blocks(_whole_lines(_chains(words)))
+    return [line for i in _reading_order(blocks) for line in blocks[i]]
+
+
+def _chains(words: Sequence[Word]) -> list[TextLine]:
+    """Words joined from left to right as long as gaps are those between words and they stand about
+    level, for a page may not be quite straight."""
+    left = sorted(words, key=lambda word: word.start)
+    begun = {id(word) for word in words if not any(_precedes(other, word) for other in words)}
+    lines = []
+    while left:
+        chain = [left.pop(0)]
+        height = chain[0].height
+        while (following := _next_word(chain[-1], height, left, begun)) is not None:
+            chain.append(following)
+            height = (height + following.height) / 2
+            left.remove(following)
+        lines.append(TextLine(tuple(chain)))
+    return sorted(lines, key=lambda line: (line.row, line.start))
+
+
+def _next_word(
+    last: Word, height: float, words: Sequence[Word], begun: Collection[int]
+) -> Word | None:
+    """The next to the right of words sorted by start; begun: those that nothing precedes on their
+    own level, and which so may go on with a line that was seen in the row beside."""
+    ahead = words[bisect_left(words, last.stop - 1, key=lambda word: word.start) :]
+    level = next((word for word in ahead if abs(word.height - height) <= _LEVEL), None)
+    room = level.start + 1 if level else math.inf
+    for word in ahead:
+        gap = word.start - last.stop
+        if gap > _WORD_GAP:
+            return None
+        begins_line = word.begins_line > LIKELY
+        if word is level:
+            return None if begins_line and gap > _COLUMN_GAP else word
+        is_beside = abs(word.height - height) <= _STEP and id(word) in begun
+        if is_beside and not begins_line and word.stop <= room:
+            return word
+    return None
+
+
+def _precedes(other: Word, word: Word) -> bool:
+    return abs(other.height - word.height) <= _LEVEL and -1 <= word.start - other.stop <= _WORD_GAP
+
+
+def _neighbours(lines: Sequence[TextLine]) -> dict[int, int]:
+    """Each line's next to the right on the same level, by number; every line to the right of one
+    at most."""
+    to_left: dict[int, int] = {}
+    for i, line in enumerate(lines):
+        ahead = [
+            (other.start, j)
+            for j, other in enumerate(lines)
+            if other.start >= line.stop
+            and abs(_height(other.words[:3]) - _height(line.words[-3:])) <= _LEVEL
+        ]
+        if ahead:
+            _, j = min(ahead)
+            if j not in to_left or line.stop > lines[to_left[j]].stop:
+                to_left[j] = i
+    return {i: j for j, i in to_left.items()}
+
+
+def _whole_lines(lines: list[TextLine]) -> list[TextLine]:
+    """Lines that a wide gap has torn made whole: text set to full width, and rows of tables.
+
+    A gap parts two lines if another line begins behind it, there or mostly above and below.
+    """
+    beside = _neighbours(lines)
+    is_cell = [line.is_tabular and _is_in_table(line, lines) for line in lines]
+    to_right: dict[int, int] = {}
+    for i in sorted(beside, key=lambda i: lines[i].start):
+        j = beside[i]
+        is_cell[j] |= is_cell[i]
+        near = [other for other in lines if abs(other.row - lines[j].row) <= _NEAR_ROWS]
+        behind = [x for x in near if lines[i].stop <= x.start < lines[j].stop]
+        flush = [x for x in behind if abs(x.start - lines[j].start) <= _FLUSH]
+        begins = max(fmean(x.begins_line for x in some) for some in (behind, flush))
+        if begins < _CELL_BEGINS if is_cell[i] else max(begins, lines[j].begins_line) < LIKELY:
+            to_right[i] = j
+    first = sorted(set(range(len(lines))) - {*to_right.values()})
+    return [_whole_line(lines, i, to_right, is_row=is_cell[i]) for i in first]
+
+
+def _is_in_table(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Whether the next line above or below it is a row of a table as well."""
+    near = [other for other in lines if abs(other.start - line.start) <= _ROW_INDENT]
+    above = max((x for x in near if x.row < line.row), key=lambda x: x.row, default=line)
+    below = min((x for x in near if x.row > line.row), key=lambda x: x.row, default=line)
+    return any(x is not line and x.is_tabular for x in (above, below))
+
+
+def _whole_line(
+    lines: Sequence[TextLine], i: int, to_right: dict[int, int], *, is_row: bool
+) -> TextLine:
+    words, cells = list(lines[i].words), [0]
+    while i in to_right:
+        i = to_right[i]
+        cells.append(len(words))
+        words += lines[i].words
+    return TextLine(tuple(words), tuple(cells) if is_row and len(cells) > 1 else ())
+
+
+def _blocks(lines: Sequence[TextLine]) -> list[list[TextLine]]:
+    """Lines that stand below each other with nothing beside them, top down."""
+    left, right, row = (
+        np.array([getattr(line, name) for line in lines], float)
+        for name in ("start", "stop", "row")
+    )
+    overlaps = (left[:, None] < right) & (left < right[:, None])
+    above = overlaps & (row[:, None] < row - 0.5)
+    follows = above & ~(above.astype(np.float32) @ above.astype(np.float32) > 0)
+    is_only = (follows.sum(1)[:, None] == 1) & (follows.sum(0) == 1)
+    is_near = row - row[:, None] <= _BLOCK_ROWS
+    # What stands well above or below all else belongs to the page, not to a column.
+    in_order = np.argsort(row)
+    if len(row) > 1 and row[in_order[1]] - row[in_order[0]] > _EDGE_ROWS:
+        is_near[in_order[0]] = False
+    if len(row) > 1 and row[in_order[-1]] - row[in_order[-2]] > _EDGE_ROWS:
+        is_near[:, in_order[-1]] = False
+    following = {int(a): int(b) for a, b in np.argwhere(follows & is_only & is_near)}
+    blocks = []
+    for i in sorted(set(range(len(lines))) - set(following.values())):
+        block = [lines[i]]
+        while i in following:
+            i = following[i]
+            block.append(lines[i])
+        blocks.append(block)
+    return blocks
+
+
+def _reading_order(units: Sequence[Sequence[TextLine]]) -> list[int]:
+    """Numbers of the units, blocks of text or tables, in the order they are read."""
+    left = np.array([min(line.start for line in unit) for unit in units], float)
+    right = np.array([max(line.stop for line in unit) for unit in units], float)
+    top = np.array([unit[0].row for unit in units])
+    bottom = np.array([unit[-1].row for unit in units])
+    overlaps = (left[:, None] < right) & (left < right[:, None])
+    is_level = (top[:, None] <= bottom) & (top <= bottom[:, None])
+    before = (overlaps & (top[:, None] < top)) | (is_level & ~overlaps & (left[:, None] < left))
+    waiting = np.lexsort((left, top)).tolist()
+    done: list[int] = []
+    while waiting:
+        is_free = ~before[np.ix_(waiting, waiting)].any(0)
+        free = [waiting[i] for i in np.flatnonzero(is_free)] or waiting[:1]
+        if done and overlaps[done[-1], waiting].any():  # the column goes on below
+            below = [u for u in free if overlaps[done[-1], u] or top[u] > bottom[done[-1]]]
+            free = below or free
+        done.append(free[0])
+        waiting.remove(done[-1])
+    return done

@@ -1,0 +1,116 @@
+"""Words in lines, lines in reading order."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.evidence import Glyph, Word
+from fastocr_cli.reader.layout import EM, lay_out
+from fastocr_cli.reader.vocabulary import LineKind
+
+LETTER = 2
+
+
+def words(
+    row: float, column: int, text: str, kind: LineKind | None = LineKind.LINE, gap: int = 1
+) -> list[Word]:
+    """The words of one line, `gap` columns apart; a kind of None: no line begins here."""
+    out, at = [], column
+    for i, word in enumerate(text.split()):
+        glyphs = []
+        for character in word:
+            chances = np.zeros(v.FIRST_COLUMN, np.float32)
+            chances[v.character_id(character)] = 1.0
+            glyphs.append(Glyph(int(row), at, at + LETTER, chances))
+            at += LETTER
+        kinds = np.zeros(len(LineKind), np.float32)
+        if i == 0 and kind is not None:
+            kinds[kind - min(LineKind)] = 1.0
+        out.append(Word(tuple(glyphs), kinds, row))
+        at += gap
+    return out
+
+
+def read(*lines: list[Word]) -> list[str]:
+    return [
+        " ".join("".join(v.character_of(g.likeliest) or "" for g in w.glyphs) for w in line.words)
+        for line in lay_out([word for line in lines for word in line])
+    ]
+
+
+def test_a_column_is_read_to_its_end() -> None:
+    left = [words(row, 10, f"left {row}") for row in (4, 6, 8, 10)]
+    right = [words(row, 60, f"right {row}") for row in (3, 5, 7, 9)]
+    assert read(*right, *left) == [
+        *(f"left {row}" for row in (4, 6, 8, 10)),
+        *(f"right {row}" for row in (3, 5, 7, 9)),
+    ]
+
+
+def test_what_stands_across_parts_columns() -> None:
+    page = [
+        words(2, 10, "a title that stands across both columns"),
+        *(words(row, 10, "upper left") for row in (4, 6)),
+        *(words(row, 60, "upper right") for row in (4, 6)),
+        words(9, 10, "another title across both of the columns"),
+        *(words(row, 10, "lower left") for row in (11, 13)),
+        *(words(row, 60, "lower right") for row in (11, 13)),
+        words(20, 50, "7"),
+    ]
+    order = ["a title", "upper left", "upper right", "another", "lower left", "lower right", "7"]
+    found = [next(i for i, line in enumerate(read(*page)) if line.startswith(o)) for o in order]
+    assert found == sorted(found)
+    assert read(*page)[-1] == "7"
+
+
+def test_a_running_head_is_read_first() -> None:
+    page = [
+        words(2, 80, "7"),
+        *(words(row, 10, "left") for row in (4, 6, 8)),
+        *(words(row, 60, "right column") for row in (4, 6, 8)),
+    ]
+    assert read(*page) == ["7", *["left"] * 3, *["right column"] * 3]
+
+
+def test_a_stretched_line_is_one() -> None:
+    gap = int(3 * EM)
+    page = [words(2, 10, "a line of text set"), words(4, 10, "wide it is", gap=gap)]
+    assert read(*page) == ["a line of text set", "wide it is"]
+
+
+def test_a_line_that_rises_is_one() -> None:
+    pieces = [words(8 - step / 8, 10 + 11 * step, "word") for step in range(6)]
+    for i, piece in enumerate(pieces[1:], 1):
+        pieces[i] = [Word(piece[0].glyphs, np.zeros_like(piece[0].kinds), piece[0].height)]
+    assert read(*pieces) == ["word word word word word word"]
+
+
+def test_a_word_seen_in_the_row_beside_is_of_the_line() -> None:
+    page = [words(5, 10, "From"), words(6, 19, "six", None), words(5, 26, "towns", None)]
+    assert read(*page) == ["From six towns"]
+
+
+def test_rows_of_a_table() -> None:
+    wide = int(4 * EM)
+    page = [
+        words(2, 10, "tea 12 30", LineKind.TABLE, wide),
+        words(4, 10, "cocoa 14 28", LineKind.ROW, wide),
+        words(8, 10, "a line of text below"),
+    ]
+    lines = lay_out([word for line in page for word in line])
+    assert [line.cells for line in lines] == [(0, 1, 2), (0, 1, 2), ()]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 40), st.integers(0, 200), st.booleans()), max_size=25, unique=True
+    )
+)
+def test_every_word_is_read_once(places: list[tuple[float, int, bool]]) -> None:
+    page = [words(r, c, "word", LineKind.ROW if is_row else None) for r, c, is_row in places]
+    lines = lay_out([word for line in page for word in line])
+    assert sorted(id(w) for line in lines for w in line.words) == sorted(id(p[0]) for p in page)
