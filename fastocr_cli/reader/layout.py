@@ -159,7 +159,11 @@ def _whole_lines(lines: list[TextLine]) -> list[TextLine]:
         behind = [x for x in near if lines[i].stop <= x.start < lines[j].stop]
         flush = [x for x in behind if abs(x.start - lines[j].start) <= _FLUSH]
         begins = max(fmean(x.begins_line for x in some) for some in (behind, flush))
-        if begins < _CELL_BEGINS if is_cell[i] else max(begins, lines[j].begins_line) < LIKELY:
+        if is_cell[i]:  # a table beside a table is one, wider than the tower can see
+            is_inside = lines[j].is_tabular or begins < _CELL_BEGINS
+        else:
+            is_inside = max(begins, lines[j].begins_line) < LIKELY
+        if is_inside:
             to_right[i] = j
     first = sorted(set(range(len(lines))) - {*to_right.values()})
     return [_whole_line(lines, i, to_right, is_row=is_cell[i]) for i in first]

@@ -104,6 +104,13 @@ def test_rows_of_a_table() -> None:
     assert [line.cells for line in lines] == [(0, 1, 2), (0, 1, 2), ()]
 
 
+def test_a_far_column_belongs_to_the_table() -> None:
+    page = []
+    for row, kind in ((2, LineKind.TABLE), (4, LineKind.ROW), (6, LineKind.ROW)):
+        page += [words(row, 10, "item", kind), words(row, 150, "30", kind)]
+    assert read(*page) == ["item 30"] * 3
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
