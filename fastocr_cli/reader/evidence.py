@@ -50,7 +50,7 @@ Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Glyph:
     """The columns start..stop of a row, which show one character: chances [characters], 0 for the
     class that stands for none."""
@@ -75,7 +75,7 @@ class Glyph:
         return int(self.chances.argmax())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Word:
     """Glyphs of one row without a space between.
 
@@ -121,6 +121,7 @@ class Evidence:
         """starts: log-probabilities [rows, columns, 16]; columns: [rows, columns, 4, characters];
         edges: chances [rows, columns, 4]; see `modeling.PageReading`."""
         self._begins = _put_right(starts)
+        self._begins_word = self._begins[..., v.WORD_START] + self._begins[..., _KINDS].sum(-1)
         self.shows = _put_right(columns).reshape(len(columns), -1, columns.shape[-1])
         self._edges = edges.reshape(len(edges), -1)
         best = self.shows[..., 1:].argmax(-1) + 1
@@ -221,12 +222,10 @@ class Evidence:
     def _word_chances(self, row: int) -> Floats:
         """Chance that a word or a line begins in each cell of a row. What stands across the edge
         of two rows may have been seen in either."""
-        chances: Floats = self._begins[..., v.WORD_START] + self._begins[..., _KINDS].sum(-1)
-        own = chances[row]
-        for beside in (row - 1, row + 1):
-            if 0 <= beside < len(chances):
-                is_twin = self._twins(row, beside)
-                own = np.where(is_twin, np.maximum(own, chances[beside]), own)
+        own = self._begins_word[row]
+        for beside in self._beside(row):
+            either = np.maximum(own, self._begins_word[beside])
+            own = np.where(self._twins(row, beside), either, own)
         return np.append(own, 0.0)  # of the cell beyond the edge
 
     def _twins(self, row: int, beside: int) -> Bools:

@@ -15,12 +15,14 @@ import math
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 
 import numpy as np
+import numpy.typing as npt
 
 from fastocr_cli.reader.evidence import LIKELY, Word
-from fastocr_cli.reader.vocabulary import LineKind
+from fastocr_cli.reader.vocabulary import TABULAR, LineKind
 
 EM = 4.6
 """Columns an em of body text takes; rows: a quarter of it."""
@@ -39,7 +41,10 @@ _LEVEL, _STEP = 0.6, 1.05
 across the edge of two rows may have been seen in either."""
 _NEAR_ROWS, _BLOCK_ROWS = 6.0, 3.0
 """Rows to lines that tell whether one begins behind a gap, at most; to the next of a block."""
-_TABULAR = [LineKind.TABLE - min(LineKind), LineKind.ROW - min(LineKind)]
+_TABULAR = [kind - min(LineKind) for kind in TABULAR]
+
+Bools = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class TextLine:
     words: tuple[Word, ...]
     cells: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def row(self) -> float:
         return _height(self.words)
 
@@ -88,7 +93,7 @@ def _chains(words: Sequence[Word]) -> list[TextLine]:
     """Words joined from left to right as long as gaps are those between words and they stand about
     level, for a page may not be quite straight."""
     left = sorted(words, key=lambda word: word.start)
-    begun = {id(word) for word in words if not any(_precedes(other, word) for other in words)}
+    begun = _begun(words)
     lines = []
     while left:
         chain = [left.pop(0)]
@@ -101,11 +106,20 @@ def _chains(words: Sequence[Word]) -> list[TextLine]:
     return sorted(lines, key=lambda line: (line.row, line.start))
 
 
+def _begun(words: Sequence[Word]) -> set[Word]:
+    """Those that nothing precedes on their own level."""
+    height = np.array([word.height for word in words])
+    gaps = np.array([w.start for w in words])[:, None] - np.array([w.stop for w in words])
+    is_level = np.abs(height[:, None] - height) <= _LEVEL
+    precedes = is_level & (gaps >= -1) & (gaps <= _WORD_GAP)
+    return {word for word, is_it in zip(words, precedes.any(1).tolist(), strict=True) if not is_it}
+
+
 def _next_word(
-    last: Word, height: float, words: Sequence[Word], begun: Collection[int]
+    last: Word, height: float, words: Sequence[Word], begun: Collection[Word]
 ) -> Word | None:
-    """The next to the right of words sorted by start; begun: those that nothing precedes on their
-    own level, and which so may go on with a line that was seen in the row beside."""
+    """The next to the right of words sorted by start; those `begun` may go on with a line that was
+    seen in the row beside."""
     ahead = words[bisect_left(words, last.stop - 1, key=lambda word: word.start) :]
     level = next((word for word in ahead if abs(word.height - height) <= _LEVEL), None)
     room = level.start + 1 if level else math.inf
@@ -116,26 +130,23 @@ def _next_word(
         begins_line = word.begins_line > LIKELY
         if word is level:
             return None if begins_line and gap > _COLUMN_GAP else word
-        is_beside = abs(word.height - height) <= _STEP and id(word) in begun
+        is_beside = abs(word.height - height) <= _STEP and word in begun
         if is_beside and not begins_line and word.stop <= room:
             return word
     return None
-
-
-def _precedes(other: Word, word: Word) -> bool:
-    return abs(other.height - word.height) <= _LEVEL and -1 <= word.start - other.stop <= _WORD_GAP
 
 
 def _neighbours(lines: Sequence[TextLine]) -> dict[int, int]:
     """Each line's next to the right on the same level, by number; every line to the right of one
     at most."""
     to_left: dict[int, int] = {}
+    heads = [_height(line.words[:3]) for line in lines]
     for i, line in enumerate(lines):
+        tail = _height(line.words[-3:])
         ahead = [
             (other.start, j)
             for j, other in enumerate(lines)
-            if other.start >= line.stop
-            and abs(_height(other.words[:3]) - _height(line.words[-3:])) <= _LEVEL
+            if other.start >= line.stop and abs(heads[j] - tail) <= _LEVEL
         ]
         if ahead:
             _, j = min(ahead)
@@ -194,7 +205,7 @@ def _blocks(lines: Sequence[TextLine]) -> list[list[TextLine]]:
         np.array([getattr(line, name) for line in lines], float)
         for name in ("start", "stop", "row")
     )
-    overlaps = (left[:, None] < right) & (left < right[:, None])
+    overlaps = _overlaps(left, right)
     above = overlaps & (row[:, None] < row - 0.5)
     follows = above & ~(above.astype(np.float32) @ above.astype(np.float32) > 0)
     is_only = (follows.sum(1)[:, None] == 1) & (follows.sum(0) == 1)
@@ -216,13 +227,19 @@ def _blocks(lines: Sequence[TextLine]) -> list[list[TextLine]]:
     return blocks
 
 
+def _overlaps(left: Numbers, right: Numbers) -> Bools:
+    """Which of n stretches left..right lie above or below each other, [n, n]."""
+    overlaps: Bools = (left[:, None] < right) & (left < right[:, None])
+    return overlaps
+
+
 def _reading_order(units: Sequence[Sequence[TextLine]]) -> list[int]:
     """Numbers of the units, blocks of text or tables, in the order they are read."""
     left = np.array([min(line.start for line in unit) for unit in units], float)
     right = np.array([max(line.stop for line in unit) for unit in units], float)
     top = np.array([unit[0].row for unit in units])
     bottom = np.array([unit[-1].row for unit in units])
-    overlaps = (left[:, None] < right) & (left < right[:, None])
+    overlaps = _overlaps(left, right)
     is_level = (top[:, None] <= bottom) & (top <= bottom[:, None])
     before = (overlaps & (top[:, None] < top)) | (is_level & ~overlaps & (left[:, None] < left))
     waiting = np.lexsort((left, top)).tolist()

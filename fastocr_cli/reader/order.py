@@ -7,8 +7,6 @@ What kind of line it is, and which character, the decoder and the tower decide t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from fastocr_cli.reader import vocabulary as v
@@ -17,22 +15,12 @@ from fastocr_cli.reader.layout import EM, TextLine, lay_out
 from fastocr_cli.reader.vocabulary import LineKind
 from fastocr_cli.results import PageStatus
 
-_KIND_WEIGHT, _KIND_FLOOR = 1.0, 0.02
+_KIND_FLOOR = 0.02
 _TOWER_WEIGHT, _FLOOR = 2.5, 0.003
 """How much the tower's likelihood of a character counts beside the decoder's, and its floor."""
 _BLOCK_STEP, _BLOCK_INDENT = 2.6, 4 * EM
 """Rows below one line of a block, and columns beside its start, within which the next begins."""
 _BULLETS = {v.character_id(mark) for mark in "•·–-*"}
-_TABULAR = (LineKind.TABLE, LineKind.ROW)
-
-
-@dataclass(frozen=True)
-class _Step:
-    """One token to write: a single one that must follow, a character, or the kind of a line."""
-
-    token: int | None = None
-    glyph: Glyph | None = None
-    line: TextLine | None = None
 
 
 class ReadingOrder:
@@ -42,7 +30,7 @@ class ReadingOrder:
         self._is_text = evidence.is_text
         self._lines = lay_out(evidence.words)
         self._next_line = 0
-        self._ahead: list[_Step] = []
+        self._ahead: list[int | Glyph] = []  # of the line, what comes next at the end
 
     @property
     def empty_status(self) -> PageStatus:
@@ -63,10 +51,10 @@ class ReadingOrder:
         bias = np.full(v.VOCABULARY_SIZE, -np.inf, np.float32)
         if self._ahead:
             step = self._ahead[-1]
-            if step.glyph is not None:
-                _weigh_characters(bias, step.glyph)
+            if isinstance(step, Glyph):
+                _weigh_characters(bias, step)
             else:
-                bias[step.token] = 0.0
+                bias[step] = 0.0
         elif self._next_line == len(self._lines):
             bias[v.EOS] = 0.0
         else:
@@ -81,25 +69,24 @@ class ReadingOrder:
             bias[LineKind.ROW if goes_on else LineKind.TABLE] = 0.0
             return
         chances = line.words[0].kinds + _KIND_FLOOR
-        bias[min(LineKind) : max(LineKind) + 1] = _KIND_WEIGHT * np.log(chances)
-        bias[list(_TABULAR)] = -np.inf
+        bias[min(LineKind) : max(LineKind) + 1] = np.log(chances)
+        bias[list(v.TABULAR)] = -np.inf
         if above is None or not _goes_on(above, line):
             bias[LineKind.LINE] = -np.inf
 
 
-def _steps(line: TextLine, kind: LineKind) -> list[_Step]:
-    """What is written of a line after its kind."""
+def _steps(line: TextLine, kind: LineKind) -> list[int | Glyph]:
+    """What is written of a line after its kind: tokens that must follow, and characters."""
     words = line.words
     if kind is LineKind.ITEM and len(words) > 1:
         mark = words[0].glyphs
         if len(mark) == 1 and mark[0].likeliest in _BULLETS:
             words = words[1:]
-    steps = [_Step(v.row_id(words[0].row))]
+    steps: list[int | Glyph] = [v.row_id(words[0].row)]
     for i, word in enumerate(words):
         if i and i in line.cells:
-            steps.append(_Step(v.CELL))
-        steps.append(_Step(v.column_id(word.cell)))
-        steps += [_Step(glyph=glyph) for glyph in word.glyphs]
+            steps.append(v.CELL)
+        steps += [v.column_id(word.cell), *word.glyphs]
     return steps
 
 

@@ -190,7 +190,7 @@ _MARKS = {
     LineKind.ITEM: "- ",
     LineKind.CODE: "    ",
 }
-_TABULAR = (LineKind.TABLE, LineKind.ROW)
+TABULAR = (LineKind.TABLE, LineKind.ROW)
 NUMBERED = re.compile(r"\(?(\d{1,3}|[a-z])[.)] ")
 
 
@@ -219,7 +219,7 @@ def _goes_on(kind: LineKind, above: LineKind, block: LineKind | None) -> bool:
         case LineKind.ITEM:
             return block is LineKind.ITEM
         case LineKind.ROW:
-            return above in _TABULAR
+            return above in TABULAR
         case LineKind.CODE:
             return above is LineKind.CODE
         case _:
@@ -227,7 +227,7 @@ def _goes_on(kind: LineKind, above: LineKind, block: LineKind | None) -> bool:
 
 
 def _line_text(line: ReadLine) -> str:
-    if line.kind in _TABULAR:
+    if line.kind in TABULAR:
         cells = (" ".join(filter(None, cell)) for cell in line.cells)
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
     return line.text

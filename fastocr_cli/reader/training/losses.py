@@ -13,12 +13,12 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import sdpa_mask
 
 from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.evidence import NOTHING_WEIGHT
 from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.reader.training.batches import Batch
 from fastocr_cli.reader.training.samples import IGNORE
 
 ATTENTION = "fastocr_reader_training"
-BLANK_WEIGHT = 0.1
 GAZE_WEIGHT = 0.3
 START_WEIGHT = 1.0
 EDGE_WEIGHT = 0.3
@@ -90,7 +90,7 @@ def reading_loss(logits: Tensor, columns: Tensor) -> dict[str, Tensor]:
     """Dense reading: logits [B, N, 4, C] against the character of every 4 px column."""
     flat, target = logits.float().flatten(0, 2), columns.flatten()
     weight = torch.ones(flat.shape[-1], device=flat.device)
-    weight[0] = BLANK_WEIGHT
+    weight[0] = NOTHING_WEIGHT
     inked = target > 0
     correct = (flat.argmax(-1) == target)[inked].float().mean()
     return {
@@ -147,7 +147,7 @@ def start_loss(logits: Tensor, batch: Batch) -> dict[str, Tensor]:
     is_line = target >= _KINDS.start
     is_guessed = is_line & ~batch.is_kind_known[:, None]
     loss = torch.where(is_guessed, -log_probs[..., _KINDS].logsumexp(-1), loss)
-    weight = torch.where(target == 0, BLANK_WEIGHT, 1.0) * (target != IGNORE)
+    weight = torch.where(target == 0, NOTHING_WEIGHT, 1.0) * (target != IGNORE)
     found = log_probs[..., _KINDS].logsumexp(-1) > math.log(0.5)
     return {
         "starts": (loss * weight).sum() / weight.sum(),

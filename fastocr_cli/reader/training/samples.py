@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.evidence import COLUMNS_PER_CELL
 from fastocr_cli.reader.training import noise
 from fastocr_cli.reader.training.pages import CELL_BREAK, Line, Page
 from fastocr_cli.reader.vocabulary import CELL_PX, LineKind
 
-COLUMNS_PER_CELL = 4
 IGNORE = -100
 _COLUMN_PX = CELL_PX // COLUMNS_PER_CELL
 _ROW_TOLERANCE_PX = 3
