@@ -46,12 +46,12 @@ class DecodeSession:
         self._was_asked = False
 
     @contextmanager
-    def step(self) -> Iterator[None]:
-        """One decode step: the newest tokens get their slots, and attention asks this session.
+    def step(self, width: int = 1) -> Iterator[None]:
+        """One decode step: `width` new tokens a page get slots, and attention asks this session.
 
         Raises UsageError if the model's attention did not ask: what it computed is meaningless.
         """
-        self.cache.advance()
+        self.cache.advance(width)
         self.policy.begin_step(self.cache.longest)
         token = _SESSION.set(self)
         try:
@@ -64,16 +64,21 @@ class DecodeSession:
     def attend(
         self, layer: int, query: Tensor, keys: Tensor, values: Tensor, scale: float
     ) -> Tensor:
-        """query: [B, Hq, D]; keys, values: [B, L_max, Hkv, D]. Returns [B, Hq, D]."""
+        """query: [B, newest, Hq, D]; keys, values: [B, L_max, Hkv, D]. Returns query's shape."""
         self._was_asked = True
         lengths = self.cache.visible(layer)
         with self.clock:
+            if query.shape[1] > 1:
+                return self.policy.attend(layer, query, keys, values, lengths, scale)
+            query = query[:, 0]
             window = self._windows.get(layer)
             if window is None:
-                return self.policy.attend(layer, query, keys, values, lengths, scale)
-            return dense_attention(
-                query, keys, values, lengths, scale, self.cache.longest, window=window
-            )
+                attended = self.policy.attend(layer, query, keys, values, lengths, scale)
+            else:
+                attended = dense_attention(
+                    query, keys, values, lengths, scale, self.cache.longest, window=window
+                )
+            return attended[:, None]
 
 
 _SESSION: ContextVar[DecodeSession | None] = ContextVar("fastocr_decode_session", default=None)
@@ -110,10 +115,8 @@ def fastocr_attention(
             raise UsageError(f"{type(module).__name__} needs '{name}', which fastocr cannot decode")
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     layer: int = module.layer_idx  # type: ignore[assignment]
-    attended = session.attend(
-        layer, query[:, :, 0], key.transpose(1, 2), value.transpose(1, 2), scale
-    )
-    return attended[:, None], None
+    by_token = [states.transpose(1, 2) for states in (query, key, value)]
+    return session.attend(layer, by_token[0], by_token[1], by_token[2], scale), None
 
 
 def fastocr_mask(**kwargs: Any) -> Tensor | None:

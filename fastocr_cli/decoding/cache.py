@@ -21,7 +21,7 @@ from fastocr_cli.errors import UsageError
 
 
 class Timeline:
-    """Per page: the slot its newest token is written to and how many slots that token may see.
+    """Per page: the slots its newest tokens are written to and how many slots the last may see.
 
     With a `ring`, generated tokens share that many slots behind the prompt, the newest replacing
     the oldest: a sliding window over generated text that never forgets the prompt. Keys carry
@@ -38,15 +38,22 @@ class Timeline:
         self.longest: int
         self._refresh()
 
-    def advance(self) -> None:
-        """One new token a page: it gets a slot and becomes visible."""
-        self._generated = [count + 1 for count in self._generated]
+    def advance(self, width: int = 1) -> None:
+        """New tokens, `width` a page: they get slots and become visible. A ring takes one."""
+        assert width == 1 or self._ring is None
+        self._generated = [count + width for count in self._generated]
         if self._ring is None:
-            self.slots = self.visible
-            self.visible = self.visible + 1
-            self.longest += 1
+            self.slots = self.visible[:, None] + torch.arange(width, device=self._device)
+            self.visible = self.visible + width
+            self.longest += width
         else:
             self._refresh()
+
+    def retract(self, counts: Sequence[int]) -> None:
+        """Forget so many of each page's newest tokens."""
+        pairs = zip(self._generated, counts, strict=True)
+        self._generated = [generated - count for generated, count in pairs]
+        self._refresh()
 
     def select_rows(self, rows: Sequence[int]) -> None:
         self._prompts = [self._prompts[row] for row in rows]
@@ -60,11 +67,11 @@ class Timeline:
         return [prompt + min(count, self._ring or count) for prompt, count in pairs]
 
     def _refresh(self) -> None:
-        """slots, visible: int64 [B]; longest: the largest entry of visible."""
+        """slots: int64 [B, newest]; visible: int64 [B]; longest: the largest entry of visible."""
         pairs = list(zip(self._prompts, self._generated, strict=True))
         ring = self._ring or max(self._generated, default=0) + 1
         slots = [prompt + max(count - 1, 0) % ring for prompt, count in pairs]
-        self.slots = torch.tensor(slots, device=self._device, dtype=torch.long)
+        self.slots = torch.tensor(slots, device=self._device, dtype=torch.long)[:, None]
         used = self.used
         self.visible = torch.tensor(used, device=self._device, dtype=torch.long)
         self.longest = max(used, default=0)
@@ -115,13 +122,13 @@ class KVLayer(CacheLayerMixin):
             for store, states in zip(self.storage, (key_states, value_states), strict=True):
                 store[row, : states.shape[2]] = states[0].transpose(0, 1)
             return key_states, value_states
-        self.append(key_states[:, :, 0], value_states[:, :, 0])
+        self.append(*(one.transpose(1, 2).flatten(0, 1) for one in (key_states, value_states)))
         assert self.keys is not None
         assert self.values is not None
         return self.keys, self.values
 
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Write the newest tokens' states [B, H_kv, D]; returns the pages' storage."""
+        """Write the newest tokens' states [B * newest, H_kv, D]; returns the pages' storage."""
         where = self._owner.flat_slots(self.timeline)
         flat_keys, flat_values = self._flat
         flat_keys.index_copy_(0, where, key.flatten(1))
@@ -167,6 +174,7 @@ class KVCache(Cache):
         self._device = device
         self._rings = rings or {}
         self._prompt_lengths = [0] * num_rows
+        self._newest = 1
         self._timelines: dict[int | None, Timeline] = {}
         self._flat_slots: dict[int, Tensor] = {}
         self._restart_timelines()
@@ -176,7 +184,7 @@ class KVCache(Cache):
     @property
     def past_length(self) -> int:
         """The longest page's cached positions, those of this step not counted."""
-        return max(self._timelines[None].longest - 1, 0)
+        return max(self._timelines[None].longest - self._newest, 0)
 
     @property
     def longest(self) -> int:
@@ -209,27 +217,36 @@ class KVCache(Cache):
         for index, layer in enumerate(self.layers):
             layer.timeline = self._timelines[self._rings.get(index)]
 
-    def advance(self) -> None:
-        """Begin a decode step: every page gets a slot for its newest token."""
+    def advance(self, width: int = 1) -> None:
+        """Begin a decode step: every page gets slots for its `width` newest tokens."""
         self._flat_slots = {}
+        self._newest = width
         for timeline in self._timelines.values():
-            timeline.advance()
+            timeline.advance(width)
+
+    def retract(self, counts: Sequence[int]) -> None:
+        """End a step: so many of each page's newest tokens were not to be."""
+        if any(counts):
+            for timeline in self._timelines.values():
+                timeline.retract(counts)
 
     def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Decode without the library's interface: write [B, H_kv, D], read [B, L_max, H_kv, D]."""
+        """Decode without the library's interface: write [B * newest, H_kv, D], read
+        [B, L_max, H_kv, D]."""
         rows: tuple[Tensor, Tensor] = self.layers[layer].append(key, value)
         return rows
 
     def visible(self, layer: int) -> Tensor:
-        """int64 [B]: positions the newest token of each page sees in `layer`, itself included."""
+        """int64 [B]: positions the last token of each page sees in `layer`, itself included."""
         visible: Tensor = self.layers[layer].timeline.visible
         return visible
 
     def flat_slots(self, timeline: Timeline) -> Tensor:
-        """int64 [B]: where the newest tokens go in storage flattened to [B * L_max, ...]."""
+        """int64 [B * newest]: where the newest tokens go in storage as [B * L_max, ...]."""
         key = id(timeline)
         if key not in self._flat_slots:
-            self._flat_slots[key] = timeline.slots + self._row_starts[: len(timeline.slots)]
+            starts = self._row_starts[: len(timeline.slots)]
+            self._flat_slots[key] = (timeline.slots + starts).flatten()
         return self._flat_slots[key]
 
     def select_rows(self, rows: Sequence[int]) -> None:
@@ -247,4 +264,5 @@ class KVCache(Cache):
     def _restart_timelines(self) -> None:
         for ring in {None, *self._rings.values()}:
             self._timelines[ring] = Timeline(self._prompt_lengths, self._device, ring)
-        self._row_starts = torch.arange(self.num_rows, device=self._device) * self.capacity
+        first = torch.arange(self.num_rows, device=self._device) * self.capacity
+        self._row_starts = first[:, None]

@@ -82,18 +82,19 @@ class FusedDecoder:
         return cls(adapter, capacity) if _is_supported(adapter) else None
 
     def decode(self, hidden: Tensor, positions: Tensor, session: DecodeSession) -> Tensor:
-        """Within `session.step()`: logits [B, vocabulary]. hidden: the embedded tokens,
-        [B, hidden]; positions: [B, 1]."""
-        rotation = self._cos[positions], self._sin[positions]
+        """Within `session.step()`: logits [B, T, vocabulary]. hidden: the embedded tokens,
+        [B * T, hidden]; positions: [B, T]."""
+        batch, places = len(positions), positions.reshape(-1, 1)
+        rotation = self._cos[places], self._sin[places]
         for index, layer in enumerate(self._layers):
-            mixed = self._attend(index, layer, self._normed(hidden), rotation, session)
+            mixed = self._attend(index, layer, self._normed(hidden), rotation, batch, session)
             hidden = torch.addmm(hidden, mixed, layer.out)
             gate, up = torch.mm(self._normed(hidden), layer.gate_up).chunk(2, dim=1)
             hidden = torch.addmm(hidden, F.silu(gate).mul_(up), layer.down)
-        return torch.mm(self._normed(hidden), self._head)
+        return torch.mm(self._normed(hidden), self._head).unflatten(0, (batch, -1))
 
     def _normed(self, hidden: Tensor) -> Tensor:
-        """[B, hidden]; RMS norm short of what `_after_norm` folds into the weights."""
+        """[B * T, hidden]; RMS norm short of what `_after_norm` folds into the weights."""
         norm = torch.linalg.vector_norm(hidden, dim=1, keepdim=True)
         return hidden / torch.hypot(norm, self._epsilon)
 
@@ -103,14 +104,17 @@ class FusedDecoder:
         layer: FusedLayer,
         normed: Tensor,
         rotation: tuple[Tensor, Tensor],
+        batch: int,
         session: DecodeSession,
     ) -> Tensor:
-        """normed: [B, hidden]; rotation: cosines and signed sines, [B, 1, D]. Returns [B, Hq D]."""
+        """normed: [B * T, hidden]; rotation: cosines and signed sines, [B * T, 1, D].
+        Returns [B * T, Hq D]."""
         heads = torch.addmm(layer.qkv_bias, normed, layer.qkv).unflatten(1, (-1, self._width))
         turned = _rotate(heads[:, : self._rotated], *rotation)
         query, key = turned[:, : self._query_heads], turned[:, self._query_heads :]
         keys, values = session.cache.append(index, key, heads[:, self._rotated :])
-        return session.attend(index, query, keys, values, self._scale).flatten(1)
+        query = query.unflatten(0, (batch, -1))
+        return session.attend(index, query, keys, values, self._scale).flatten(2).flatten(0, 1)
 
 
 def _is_supported(adapter: ModelAdapter) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -48,7 +49,7 @@ class Page:
         self.prefill_ms = 0.0
         self._layout, self._prompt_tokens = prompt.layout, prompt.length
         self._decode_ms = self._attention_ms = 0.0
-        self._steps = 0
+        self._steps: list[_Step] = []
         self._stop_token_ids = adapter.stop_token_ids
         self._guard = RepetitionGuard(adapter.detokenize, limits)
         self._adapter = adapter
@@ -67,14 +68,22 @@ class Page:
         self._ngrams = NgramBan.of(model.generation_config, self.prompt.input_ids[0].tolist())
         self._bias = self._adapter.new_bias(outputs)
 
-    @property
-    def place(self) -> tuple[int, ...] | None:
-        """Where the last token stands, for models that want to be told."""
-        return None if self._place is None else self._place.place
+    def draft(self, most: int) -> list[int]:
+        """Tokens that are likely to come next, if the model foretells any; they fit the cap."""
+        most = min(most, self.cap - len(self.token_ids) - 1)
+        return [] if self._bias is None else self._bias.draft(most)
+
+    def places(self, draft: Sequence[int]) -> Sequence[tuple[int, ...]] | None:
+        """Where the last token and those of a draft stand, for models that want to be told."""
+        return None if self._place is None else self._place.places(draft)
+
+    def begin_step(self, width: int) -> None:
+        """A step takes in the last token and a draft, `width` tokens in all."""
+        visible = self._prompt_tokens + len(self.token_ids) - 1 + width
+        self._steps.append(_Step(visible, len(self.token_ids)))
 
     def charge_step(self, elapsed_ms: float, attention_ms: float) -> None:
         """This page's share of one decode step."""
-        self._steps += 1
         self._decode_ms += elapsed_ms
         self._attention_ms += attention_ms
 
@@ -110,12 +119,12 @@ class Page:
     def result(self, policy: PolicyStats, facts: DecoderFacts, row_bytes: int) -> Generation:
         """row_bytes: K and V of one cached position in one layer."""
         assert self.status is not None
-        dense = facts.rows_seen(self._prompt_tokens, self._steps)
+        dense = facts.rows_seen(self._prompt_tokens, [step.visible for step in self._steps])
         stats = PageStats(
             visual_tokens=self._layout.num_tokens,
             prompt_tokens=self._prompt_tokens,
             generated_tokens=len(self.token_ids),
-            decode_steps=self._steps,
+            decode_steps=len(self._steps),
             keep_sparse_layers=policy.keep_sparse_layers,
             keep_all_layers=policy.keep_all_layers,
             kv_bytes_dense=dense * row_bytes,
@@ -138,9 +147,18 @@ class Page:
         if policy.gaze is None:
             return tuple(places)
         boxes = self._layout.boxes.tolist()
-        # Step s reads token s and predicts token s + 1; the first token comes from prefill.
-        for index, gaze in zip(range(1, len(places)), policy.gaze.tolist(), strict=False):
+        # The first token comes from prefill, each step predicts those up to the next step's first.
+        ends = [step.first for step in self._steps[1:]] + [len(places)]
+        for step, end, gaze in zip(self._steps, ends, policy.gaze.tolist(), strict=False):
             box = boxes[gaze] if gaze >= 0 else None
             if box is not None and box[0] == box[0]:  # NaN: a token without a place of its own
-                places[index] = (box[0], box[1], box[2], box[3])
+                for index in range(step.first, min(end, len(places))):
+                    places[index] = (box[0], box[1], box[2], box[3])
         return tuple(places)
+
+
+class _Step(NamedTuple):
+    """One decode step: how many positions its last token saw, and the first token it predicted."""
+
+    visible: int
+    first: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,16 +39,21 @@ class DecoderFacts:
         )
         return cls(shape, windows, rings)
 
-    def rows_seen(self, prompt: int, steps: int) -> int:
-        """Cached positions dense attention reads in `steps` decode steps, over all layers."""
-        return sum(self._layer_rows(i, prompt, steps) for i in range(self.shape.num_layers))
+    @property
+    def takes_drafts(self) -> bool:
+        """Whether a step may take in several tokens and forget some of them."""
+        return not self.windows and not self.rings
 
-    def _layer_rows(self, layer: int, prompt: int, steps: int) -> int:
-        visible = range(prompt + 1, prompt + steps + 1)
+    def rows_seen(self, prompt: int, visible: Sequence[int]) -> int:
+        """Cached positions dense attention reads, over all layers, in decode steps that see so
+        many positions each."""
+        return sum(self._layer_rows(i, prompt, visible) for i in range(self.shape.num_layers))
+
+    def _layer_rows(self, layer: int, prompt: int, visible: Sequence[int]) -> int:
         window = self.windows.get(layer)
         ring = self.rings.get(layer)
         limit = window if window is not None else prompt + ring if ring is not None else None
-        if limit is None or limit >= prompt + steps:
+        if limit is None or limit >= max(visible, default=0):
             return sum(visible)
         return sum(min(count, limit) for count in visible)
 

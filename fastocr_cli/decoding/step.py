@@ -1,4 +1,4 @@
-"""How a model is called: once per page at prefill, once per token for the whole batch at decode.
+"""How a model is called: once per page at prefill, once per step for the whole batch at decode.
 
 Knows the argument names of transformers' models; knows nothing of pages, stopping or policies.
 """
@@ -47,24 +47,25 @@ class ModelCalls:
     def decode(
         self, tokens: Tensor, positions: Tensor, places: Tensor | None, session: DecodeSession
     ) -> Tensor:
-        """One token per page, within `session.step()`; returns logits [B, vocabulary].
+        """T tokens per page, within `session.step(T)`; returns logits [B, T, vocabulary].
 
-        tokens: int64 [B]; positions: int64 [..., B, 1]; places: int64 [B, axes] for models whose
-        text has places.
+        tokens: int64 [B, T]; positions: int64 [..., B, T]; places: int64 [B, T, axes] for models
+        whose text has places.
         """
         if self._fused is not None:
-            embedded = self._adapter.embed_text(tokens, places)
+            flat_places = None if places is None else places.flatten(0, 1)
+            embedded = self._adapter.embed_text(tokens.flatten(), flat_places)
             return self._fused.decode(embedded, positions, session)
-        told = {} if places is None else {"places": places[:, None]}
+        told = {} if places is None else {"places": places}
         outputs = self._model(
-            input_ids=tokens[:, None],
+            input_ids=tokens,
             position_ids=positions,
             use_cache=True,
             **{self._cache_name: session.cache},
             **told,
         )
         logits: Tensor = outputs.logits
-        return logits[:, -1]
+        return logits
 
     def _on_device(self, features: Mapping[str, Any]) -> dict[str, Any]:
         moved: dict[str, Any] = {}

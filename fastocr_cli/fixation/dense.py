@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from fastocr_cli.fixation.drafts import dense_draft
 from fastocr_cli.fixation.policy import DecoderShape, PolicyStats
 from fastocr_cli.models.base import VisualLayout
 from fastocr_kernels.cpu_products import prefers_bag, span_sum, weights_of
@@ -111,6 +112,8 @@ class DensePolicy:
 
 
 class DenseState:
+    takes_drafts = True
+
     def __init__(self, pages: int) -> None:
         self._pages = pages
         self._longest = 0
@@ -127,6 +130,8 @@ class DenseState:
         lengths: Tensor,
         scale: float,
     ) -> Tensor:
+        if query.ndim == 4:
+            return dense_draft(query, keys, values, lengths, scale)
         return dense_attention(query, keys, values, lengths, scale, self._longest)
 
     def select_rows(self, rows: Tensor) -> None:

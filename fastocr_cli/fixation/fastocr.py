@@ -90,19 +90,28 @@ class FastOCRState(PruningState):
         if self._is_probing:
             self._start_probe()
 
+    @property
+    def takes_drafts(self) -> bool:
+        """A draft's tokens share one fixation: not where single tokens are measured or traced."""
+        settings = self._settings
+        watches = settings.min_mass or settings.trace or settings.refresh
+        is_plain = settings.rest == "drop" and not watches
+        has_choice = self._finder.choice is not None and settings.focal_output == "sparse"
+        return super().takes_drafts or (is_plain and has_choice and not self._is_probing)
+
     def begin_step(self, longest: int) -> None:
         super().begin_step(longest)
         self._end_probe_step()
         self._step += 1
         self._is_entered = False
 
-    def _enter_step(self) -> None:
+    def _enter_step(self, *, is_draft: bool) -> None:
         """What one step's layers share; not in `begin_step`, so that it is timed as attention."""
         self._is_entered = True
         refresh = self._settings.refresh
         self._is_dense_step = refresh > 0 and self._step % refresh == 0
         is_due = self._step % self._stride() == 0
-        self._chooses = is_due or self._is_dense_step or self._fixation is None
+        self._chooses = is_due or is_draft or self._is_dense_step or self._fixation is None
         if not self._settings.reuse:
             self._fixation = None
         elif self._fixation is not None and self._fixation is not self._widened:
@@ -123,7 +132,7 @@ class FastOCRState(PruningState):
 
     def attend_layer(self, call: Call) -> Tensor:
         if not self._is_entered:
-            self._enter_step()
+            self._enter_step(is_draft=call.is_draft)
         choice = self._finder.choice
         if choice is None or self._is_probing:
             return self._probe(call)

@@ -61,6 +61,10 @@ class PolicyStats:
 class PolicyState(Protocol):
     """A policy at work on one batch of pages; made by `AttentionPolicy.start`."""
 
+    @property
+    def takes_drafts(self) -> bool:
+        """Whether the next step may take in several tokens a page."""
+
     def begin_step(self, longest: int) -> None:
         """A decode step begins; `longest` is the largest entry of this step's `lengths`."""
 
@@ -73,12 +77,14 @@ class PolicyState(Protocol):
         lengths: Tensor,
         scale: float,
     ) -> Tensor:
-        """Attention of one new token per page in one layer.
+        """Attention of the new token of every page, or of its new tokens, in one layer.
 
-        query: [B, Hq, D]. keys, values: [B, L_max, Hkv, D], views of the cache; garbage, though
-        finite, from `lengths` on. lengths: int64 [B] on the cache's device; the newest token is
-        already written and counted. Query head h reads key head h // (Hq / Hkv).
-        Returns [B, Hq, D].
+        query: [B, Hq, D]; in a step with a draft [B, T, Hq, D]: the last T positions are the
+        tokens' own, and each sees itself and what stands before it. keys, values:
+        [B, L_max, Hkv, D], views of the cache; garbage, though finite, from `lengths` on.
+        lengths: int64 [B] on the cache's device; the new tokens are already written and counted.
+        Query head h reads key head h // (Hq / Hkv).
+        Returns query's shape.
         """
 
     def select_rows(self, rows: Tensor) -> None:

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from fastocr_cli.fixation.dense import dense_attention
+from fastocr_cli.fixation.drafts import dense_draft, fold, folded_heads, sparse_draft
 from fastocr_cli.fixation.ledger import Ledger
 from fastocr_cli.fixation.policy import DecoderShape, PolicyStats
 from fastocr_cli.fixation.selection import PADDING, best_patches, budget, mask_of, sort_padded
@@ -41,6 +42,11 @@ class Call(NamedTuple):
     values: Tensor
     lengths: Tensor
     scale: float
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether the query is that of several tokens."""
+        return self.query.ndim == 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,10 @@ class PruningState(ABC):
         self._last_set: tuple[Fixation, AttendedSet] | None = None
         self._plan_rows()
 
+    @property
+    def takes_drafts(self) -> bool:
+        return not self.needs_attention
+
     def begin_step(self, longest: int) -> None:
         self._longest = longest
         self.ledger.begin_step()
@@ -106,7 +116,7 @@ class PruningState(ABC):
 
     @abstractmethod
     def attend_layer(self, call: Call) -> Tensor:
-        """The new token's attention in one layer, [B, Hq, D]."""
+        """The new tokens' attention in one layer, of the query's shape."""
 
     def select_rows(self, rows: Tensor) -> None:
         self.ledger.select_rows(rows, self.remarks())
@@ -127,8 +137,10 @@ class PruningState(ABC):
         return self.ledger.finish(self.remarks())
 
     def dense(self, call: Call) -> Tensor:
-        """Attention to everything, [B, Hq, D]."""
+        """Attention to everything, of the query's shape."""
         self.ledger.dense()
+        if call.is_draft:
+            return dense_draft(call.query, call.keys, call.values, call.lengths, call.scale)
         return dense_attention(
             call.query, call.keys, call.values, call.lengths, call.scale, self._longest
         )
@@ -156,26 +168,35 @@ class PruningState(ABC):
     def scores(
         self, call: Call, heads: Sequence[int] | None = None, reduction: HeadReduction = "mean"
     ) -> Tensor:
-        """The scores of `scored` without the attention: reads the keys of these heads alone."""
+        """The scores of `scored` without the attention: reads the keys of these heads alone.
+
+        Those of a draft are taken over all its tokens, of which none counts as seen text."""
         group = self.shape.num_heads // self.shape.num_kv_heads
         kv_heads = {head // group for head in heads or range(self.shape.num_heads)}
         self.ledger.scored(0.5 * len(kv_heads) / self.shape.num_kv_heads)
+        query, lengths = call.query, call.lengths
+        if call.is_draft:
+            tokens = query.shape[1]
+            query, lengths = fold(query, self.shape.num_kv_heads), lengths - tokens
+            heads = heads and folded_heads(heads, tokens, group)
         return gaze_scores(
-            call.query,
+            query,
             call.keys,
             self._visual,
-            call.lengths,
+            lengths,
             call.scale,
             heads=heads,
             reduction=reduction,
         )
 
     def sparse(self, call: Call, fixation: Fixation) -> Tensor:
-        """Attention to the fixation, text and structural tokens, [B, Hq, D]."""
+        """Attention to the fixation, text and structural tokens, of the query's shape."""
         if not self.prunes:
             return self.dense(call)
         self.ledger.sparse(fixation.counts)
         attended = self.attended_set(fixation, call.lengths)
+        if call.is_draft:
+            return sparse_draft(call.query, call.keys, call.values, attended, call.scale)
         return sparse_decode(call.query, call.keys, call.values, attended, call.scale)
 
     def sparse_scored(self, call: Call, fixation: Fixation) -> tuple[Tensor, Tensor]:

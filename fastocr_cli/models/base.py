@@ -134,6 +134,10 @@ class TokenBias(Protocol):
 
     def add(self, token: int) -> None: ...
 
+    def draft(self, most: int) -> list[int]:
+        """The next tokens as the page alone foretells them, as many as are likely right; without
+        a stop token."""
+
     def bias(self) -> npt.NDArray[np.float32]:
         """To be added to the logits, [vocabulary]; -inf for what cannot come next."""
 
@@ -147,8 +151,8 @@ class TokenPlace(Protocol):
 
     def add(self, token: int) -> None: ...
 
-    @property
-    def place(self) -> tuple[int, ...]: ...
+    def places(self, draft: Sequence[int]) -> Sequence[tuple[int, ...]]:
+        """Where the last token stands, and each of the draft's if they follow."""
 
 
 class ModelAdapter(ABC):

@@ -74,6 +74,10 @@ class Glyph:
     def likeliest(self) -> int:
         return int(self.chances.argmax())
 
+    @property
+    def certainty(self) -> float:
+        return float(self.chances.max())
+
 
 @dataclass(frozen=True, eq=False)
 class Word:

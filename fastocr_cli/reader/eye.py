@@ -10,6 +10,7 @@ counting letters.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.vocabulary import LineKind
@@ -60,7 +61,7 @@ class Eye:
         self._word_width = 0.0  # at the usual size
         self._letters = 0
         self.scale = 1.0  # the type's size over the usual
-        self._measured = [0.0, 0.0]  # this line's cells, at its own and at the usual size
+        self._measured = 0.0, 0.0  # this line's cells, at its own and at the usual size
         self._kind = LineKind.PARAGRAPH
         self._is_new_line = True
 
@@ -68,6 +69,15 @@ class Eye:
     def place(self) -> tuple[int, int, int]:
         last = v.MAX_COLUMNS * STEPS_PER_CELL - 1
         return self.row, min(int(self._column * STEPS_PER_CELL + 0.5), last), self.start
+
+    def places(self, draft: Iterable[int]) -> list[tuple[int, int, int]]:
+        """The place now and after each token of a draft; the eye stays where it is."""
+        ahead = copy(self)
+        places = [ahead.place]
+        for token in draft:
+            ahead.add(token)
+            places.append(ahead.place)
+        return places
 
     def add(self, token: int) -> None:
         width = _WIDTHS.get(token)
@@ -86,22 +96,17 @@ class Eye:
 
     def _begin_word(self, column: int) -> None:
         if self._is_new_line:
-            self.start, self._measured, self._is_new_line = column, [0.0, 0.0], False
+            self.start, self._measured, self._is_new_line = column, (0.0, 0.0), False
         elif self._letters >= 3:
             usual = self._word_width + _SPACE_EM * _CELLS_PER_EM
             if _BELIEVABLE[0] < (column - self._word_start) / usual < _BELIEVABLE[1]:
-                self._measured[0] += column - self._word_start
-                self._measured[1] += usual
+                cells, at_usual_size = self._measured
+                self._measured = cells + column - self._word_start, at_usual_size + usual
                 self.scale = self._measured[0] / self._measured[1]
         self._column = self._word_start = float(column)
         self._word_width, self._letters = 0.0, 0
 
 
 def places_of(tokens: Iterable[int]) -> list[tuple[int, int, int]]:
-    """The eye's place after each token."""
-    eye = Eye()
-    places = []
-    for token in tokens:
-        eye.add(token)
-        places.append(eye.place)
-    return places
+    """The eye's place after each token of a page."""
+    return Eye().places(tokens)[1:]

@@ -7,6 +7,8 @@ What kind of line it is, and which character, the decoder and the tower decide t
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from fastocr_cli.reader import vocabulary as v
@@ -20,6 +22,7 @@ _TOWER_WEIGHT, _FLOOR = 2.5, 0.003
 """How much the tower's likelihood of a character counts beside the decoder's, and its floor."""
 _BLOCK_STEP, _BLOCK_INDENT = 2.6, 4 * EM
 """Rows below one line of a block, and columns beside its start, within which the next begins."""
+_LIKELY = 0.5
 _BULLETS = {v.character_id(mark) for mark in "•·–-*"}
 
 
@@ -44,6 +47,30 @@ class ReadingOrder:
             self._ahead = _steps(line, kind)[::-1]
         elif self._ahead:
             self._ahead.pop()
+
+    def draft(self, most: int) -> list[int]:
+        """What the layout and the tower expect next, while it is likelier than not to be right."""
+        ahead = copy(self)
+        ahead._ahead = self._ahead[:]
+        tokens: list[int] = []
+        chance = 1.0
+        while len(tokens) < most and (expected := ahead._expected()) is not None:
+            token, certainty = expected
+            chance *= certainty
+            if chance < _LIKELY:
+                break
+            tokens.append(token)
+            ahead.add(token)
+        return tokens
+
+    def _expected(self) -> tuple[int, float] | None:
+        """The next token and how sure it is; None at the end of the page."""
+        if self._ahead:
+            step = self._ahead[-1]
+            return (step.likeliest, step.certainty) if isinstance(step, Glyph) else (step, 1.0)
+        if self._next_line == len(self._lines):
+            return None
+        return int(self.bias().argmax()), 1.0
 
     def bias(self) -> Floats:
         """What to add to the logits of the next token, [vocabulary]; -inf for what the page does

@@ -93,12 +93,12 @@ def test_timelines_agree_with_their_host_twins() -> None:
     for _ in range(4):
         timeline.advance()
     assert timeline.visible.tolist() == timeline.used == [7, 9, 8]
-    assert timeline.slots.tolist() == [6, 8, 7]
+    assert timeline.slots.flatten().tolist() == [6, 8, 7]
     timeline.select_rows([0, 2])
     assert timeline.visible.tolist() == timeline.used == [7, 8]
     assert timeline.longest == 8
     timeline.advance()
-    assert timeline.slots.tolist() == [7, 8]
+    assert timeline.slots.flatten().tolist() == [7, 8]
 
 
 def test_no_room_for_a_single_token_is_an_error() -> None:

@@ -53,7 +53,7 @@ def step_logits(adapter: ToyAdapter, prompts: list[PromptInputs], steps: int) ->
     batch = Batch(adapter, [Page(adapter, one, 100) for one in prompts], DensePolicy())
     seen: list[torch.Tensor] = []
     inner = batch._accept
-    batch._accept = lambda logits: (seen.append(logits.clone()), inner(logits))[1]  # type: ignore
+    batch._accept = lambda logits, drafts: (seen.append(logits.clone()), inner(logits, drafts))[1]  # type: ignore
     for _ in range(steps):
         batch.step()
     return seen
