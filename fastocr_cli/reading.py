@@ -121,12 +121,12 @@ class Reader:
         *,
         keep: float | None = None,
         is_pruned: bool = True,
-        drafts: bool = True,
+        aided: bool = True,
     ) -> list[PageReading]:
         """Read pages together, one reading per image, in order.
 
         keep: another than the reader's own. is_pruned: False leaves RTPrune out of this call.
-        drafts: False reads token by token even where the model foretells some (see `generate`).
+        aided: False leaves to the decoder what can be left to it, token by token (see `generate`).
         All are in memory at once: give a long document in pieces of `batch_size`.
         """
         pages = [images] if isinstance(images, (Image.Image, PageImage, np.ndarray)) else images
@@ -140,7 +140,7 @@ class Reader:
             policy=self.policy(self.keep if keep is None else keep),
             max_tokens=max_tokens,
             prefill_hook=hook,
-            drafts=drafts,
+            aided=aided,
         )
         if hook is not None:
             generations = hook.with_stats(generations)

@@ -41,19 +41,22 @@ class Contestant(Protocol):
 
 
 class Setting:
-    """The loaded model under one method at one keep."""
+    """The loaded model under one method at one keep.
 
-    def __init__(self, reader: Reader, max_tokens: int | None) -> None:
+    aided: whether it reads as `parse` does, or its decoder alone is measured.
+    """
+
+    def __init__(self, reader: Reader, max_tokens: int | None, *, aided: bool = True) -> None:
         self.method = reader.method
         self.keep: float | None = reader.keep
-        self._reader, self._max_tokens = reader, max_tokens
+        self._reader, self._max_tokens, self._aided = reader, max_tokens, aided
 
     def warm_up(self, page: PageImage) -> None:
-        self._reader.read(page, WARM_UP_TOKENS)
+        self._reader.read(page, WARM_UP_TOKENS, aided=self._aided)
 
     def read(self, pages: Sequence[PageImage]) -> list[PageRun]:
         began = time.perf_counter()
-        readings = self._reader.read(pages, self._max_tokens)
+        readings = self._reader.read(pages, self._max_tokens, aided=self._aided)
         texts = [self._reader.to_markdown(reading.text) for reading in readings]
         share_ms = (time.perf_counter() - began) * 1000 / len(pages)
         return [
@@ -69,6 +72,7 @@ def make_settings(
     *,
     fixation: Mapping[str, Any] | None = None,
     max_tokens: int | None = None,
+    aided: bool = True,
 ) -> list[Setting]:
     """Dense first, then every method at every keep below 1 (where each method is dense too).
 
@@ -90,6 +94,7 @@ def make_settings(
                 fixation=fixation if method == "fastocr" else None,
             ),
             max_tokens,
+            aided=aided,
         )
         for method, keep in dict.fromkeys(pairs)
     ]

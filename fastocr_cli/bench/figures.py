@@ -1,7 +1,7 @@
 """From what was read and how long it took to the figures of a row.
 
 Accuracy is 1 - CER and never below 0. Where the text differs, so does its length; so attention is
-compared by the work dense attention would have had over the same steps, and decoding by the step.
+compared by the work dense attention would have had over the same steps, and decoding by the token.
 Absolute times are those of one round, the one whose whole time is the median, so that parts add up
 to the whole; a quotient is the median over rounds of quotients within a round. Knows no files and
 no screen.
@@ -190,9 +190,15 @@ def _median_times(rounds: Sequence[Sequence[PageRun]]) -> Times:
 
 
 def _tokens_per_second(stats: Sequence[PageStats], times: Times) -> float | None:
-    """Decode steps a second; the same in every round, so one round's count will do."""
-    steps = sum(page.decode_steps for page in stats)
-    return 1000 * steps / (times.decode_ms * len(stats)) if steps and times.decode_ms else None
+    """The same tokens in every round, so one round's count will do."""
+    tokens = _tokens(stats)
+    return 1000 * tokens / (times.decode_ms * len(stats)) if tokens and times.decode_ms else None
+
+
+def _tokens(stats: Sequence[PageStats]) -> int:
+    """Tokens decoded: a page that looped has fewer left of them than it took steps, and one read
+    in drafts takes fewer steps."""
+    return sum(max(page.decode_steps, page.generated_tokens) for page in stats)
 
 
 def _whole_ms(pages: Sequence[PageRun]) -> float:
@@ -207,10 +213,10 @@ def _attention_cost(pages: Sequence[PageRun]) -> float:
 
 
 def _decode_cost(pages: Sequence[PageRun]) -> float:
-    """Milliseconds per step."""
+    """Milliseconds per token."""
     stats = [page.stats for page in pages if page.stats]
-    steps = sum(page.decode_steps for page in stats)
-    return sum(page.decode_ms for page in stats) / steps if steps else 0.0
+    tokens = _tokens(stats)
+    return sum(page.decode_ms for page in stats) / tokens if tokens else 0.0
 
 
 def _speedup(

@@ -24,7 +24,8 @@ SCHEMA_VERSION = "1"
 
 @dataclass(frozen=True)
 class Outcome:
-    """rounds: how often every page was read. peak_memory_bytes: resident set of this process, or
+    """rounds: how often every page was read. aided: whether the model's aids helped its decoder;
+    None for a model without any. peak_memory_bytes: resident set of this process, or
     memory of the CUDA device; None where the system does not say."""
 
     model: str
@@ -34,9 +35,17 @@ class Outcome:
     threads: int
     rounds: int
     batch_size: int
+    aided: bool | None
     documents: tuple[BenchDocument, ...]
     rows: tuple[Row, ...]
     peak_memory_bytes: int | None
+
+    @property
+    def reads(self) -> str:
+        """How the model read, to go behind its name."""
+        if self.aided is None:
+            return ""
+        return " as parse reads" if self.aided else "'s decoder alone"
 
     @property
     def dense(self) -> Row:
@@ -50,6 +59,7 @@ def make_outcome(
     *,
     rounds: int,
     batch_size: int,
+    aided: bool,
 ) -> Outcome:
     return Outcome(
         model=adapter.name,
@@ -59,6 +69,7 @@ def make_outcome(
         threads=torch.get_num_threads(),
         rounds=rounds,
         batch_size=batch_size,
+        aided=aided if adapter.has_aids else None,
         documents=tuple(documents),
         rows=tuple(rows),
         peak_memory_bytes=_peak_memory(adapter.device),
@@ -80,6 +91,7 @@ def as_record(outcome: Outcome) -> dict[str, Any]:
         },
         "rounds": outcome.rounds,
         "batch_size": outcome.batch_size,
+        "aided": outcome.aided,
         "peak_memory_bytes": outcome.peak_memory_bytes,
         "documents": [
             {

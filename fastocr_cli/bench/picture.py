@@ -144,7 +144,8 @@ def _frame(axis: Any, keeps: Sequence[float]) -> None:
 def _title(outcome: Outcome) -> str:
     pages = sum(len(one.pages) for one in outcome.documents)
     return (
-        f"{Path(outcome.model).name}, {count(pages, 'page')}, {outcome.device}, {outcome.dtype}, "
+        f"{Path(outcome.model).name}{outcome.reads}, {count(pages, 'page')}, "
+        f"{outcome.device}, {outcome.dtype}, "
         f"{count(outcome.threads, 'thread')}, batch {outcome.batch_size}; "
         f"band: spread of {count(outcome.rounds, 'round')}"
     )

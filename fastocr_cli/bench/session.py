@@ -22,13 +22,20 @@ def measure(
     keeps: Sequence[float],
     rounds: int | None,
     options: Options,
+    aided: bool = False,
     peers: bool = False,
     notify: Notify = lambda text: None,
 ) -> Outcome:
-    """rounds: how often every page is read, None for as often as patience allows."""
+    """rounds: how often every page is read, None for as often as patience allows. aided: whether
+    the model reads as `parse` has it read, or its decoder is on its own."""
     contestants: list[Contestant] = [
         *make_settings(
-            reader, methods, keeps, fixation=options.fixation, max_tokens=options.max_tokens
+            reader,
+            methods,
+            keeps,
+            fixation=options.fixation,
+            max_tokens=options.max_tokens,
+            aided=aided,
         ),
         *(find_peers() if peers else ()),
     ]
@@ -40,4 +47,5 @@ def measure(
         make_rows(runs, documents),
         rounds=len(runs[0].rounds),
         batch_size=batch_size,
+        aided=aided,
     )

@@ -31,7 +31,7 @@ LEGEND = (
     (
         "x dense",
         "times faster than dense, all costs of choosing included: median of the rounds ± half "
-        "their spread; attention and decoding by the step, page from pixels to text",
+        "their spread; attention and decoding by the token, page from pixels to text",
     ),
 )
 
@@ -57,8 +57,9 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
 
 def _title(outcome: Outcome) -> str:
     pages = sum(len(one.pages) for one in outcome.documents)
+    documents = count(len(outcome.documents), "document")
     return (
-        f"{outcome.model}: {count(pages, 'page')} of {count(len(outcome.documents), 'document')}"
+        f"{outcome.model}{outcome.reads}: {count(pages, 'page')} of {documents}"
         f" on {outcome.device}, {outcome.dtype}, {count(outcome.threads, 'thread')}, "
         f"batch {outcome.batch_size}, {count(outcome.rounds, 'round')}"
     )

@@ -43,6 +43,14 @@ def bench(
             show_default=False,
         ),
     ] = None,
+    aided: Annotated[
+        bool,
+        typer.Option(
+            "--aided",
+            help="Read as parse does: the embedded reader with what its vision tower knows. "
+            "By default its decoder reads alone, so that what pruning takes away shows.",
+        ),
+    ] = False,
     peers: Annotated[
         bool, typer.Option("--peers", help="Tesseract and RapidOCR too, where installed.")
     ] = False,
@@ -100,6 +108,7 @@ def bench(
             keeps=shares,
             rounds=repeat,
             options=options,
+            aided=aided,
             peers=peers,
             notify=notify,
         )

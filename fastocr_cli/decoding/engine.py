@@ -40,17 +40,18 @@ def generate(
     max_tokens: int | None = None,
     prefill_hook: PrefillHook | None = None,
     limits: RepetitionLimits | None = None,
-    drafts: bool = True,
+    aided: bool = True,
 ) -> list[Generation]:
     """Read all pages together, greedily; one result per prompt, in order.
 
     max_tokens: a cap on top of each page's own. prefill_hook: shortens prompts before the decoder.
-    drafts: whether a step may take in several tokens, where model and policy are able to.
+    aided: False leaves everything that can be left to the decoder: a step takes in one token, and
+        what else the model knows of the page decides on places only.
     """
-    pages = [Page(adapter, prompt, max_tokens, limits) for prompt in prompts]
+    pages = [Page(adapter, prompt, max_tokens, limits, aided=aided) for prompt in prompts]
     if not pages:
         return []
-    batch = Batch(adapter, pages, policy, prefill_hook, drafts=drafts)
+    batch = Batch(adapter, pages, policy, prefill_hook)
     while batch.pages:
         batch.step()
     return batch.results()
@@ -65,12 +66,10 @@ class Batch:
         pages: Sequence[Page],
         policy: AttentionPolicy,
         prefill_hook: PrefillHook | None = None,
-        *,
-        drafts: bool = True,
     ):
         facts = DecoderFacts.of(adapter.decoder_config)
         device = adapter.device
-        self._longest_draft = _LONGEST_DRAFT if drafts and facts.takes_drafts else 0
+        self._longest_draft = _LONGEST_DRAFT if facts.takes_drafts else 0
         # A page with a short draft is padded to the longest of the batch.
         capacity = max(page.prompt.length + page.cap for page in pages) + self._longest_draft
         self.pages = list(pages)

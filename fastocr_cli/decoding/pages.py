@@ -40,6 +40,8 @@ class Page:
         prompt: PromptInputs,
         max_tokens: int | None,
         limits: RepetitionLimits | None = None,
+        *,
+        aided: bool = True,
     ):
         self.prompt = prompt
         self.cap = prompt.token_cap if max_tokens is None else min(prompt.token_cap, max_tokens)
@@ -52,7 +54,7 @@ class Page:
         self._steps: list[_Step] = []
         self._stop_token_ids = adapter.stop_token_ids
         self._guard = RepetitionGuard(adapter.detokenize, limits)
-        self._adapter = adapter
+        self._adapter, self._aided = adapter, aided
         self._place = adapter.new_place()
         self._ngrams: NgramBan | None = None
         self._bias: TokenBias | None = None
@@ -66,12 +68,12 @@ class Page:
         self._layout, self._prompt_tokens = layout, prompt_tokens
         model = self._adapter.model
         self._ngrams = NgramBan.of(model.generation_config, self.prompt.input_ids[0].tolist())
-        self._bias = self._adapter.new_bias(outputs)
+        self._bias = self._adapter.new_bias(outputs, aided=self._aided)
 
     def draft(self, most: int) -> list[int]:
         """Tokens that are likely to come next, if the model foretells any; they fit the cap."""
         most = min(most, self.cap - len(self.token_ids) - 1)
-        return [] if self._bias is None else self._bias.draft(most)
+        return self._bias.draft(most) if self._bias is not None and self._aided else []
 
     def places(self, draft: Sequence[int]) -> Sequence[tuple[int, ...]] | None:
         """Where the last token and those of a draft stand, for models that want to be told."""

@@ -169,6 +169,8 @@ class ModelAdapter(ABC):
     """The `config.model_type` values this family answers to."""
     has_plain_head: ClassVar[bool] = False
     """Whether logits are the output embeddings of the decoder's hidden state and nothing more."""
+    has_aids: ClassVar[bool] = False
+    """Whether the decoder is told more of the page than it sees itself; see `new_bias`."""
 
     model: Any
     tokenizer: Any
@@ -202,10 +204,11 @@ class ModelAdapter(ABC):
         """Per token its place on the page as the model wrote it, or None if it does not say."""
         return None
 
-    def new_bias(self, prefilled: Any) -> TokenBias | None:
+    def new_bias(self, prefilled: Any, *, aided: bool) -> TokenBias | None:
         """What one page tells of the next token beside the decoder, for models that look twice.
 
-        prefilled: what the model returned for the prompt.
+        prefilled: what the model returned for the prompt. aided: False where it may say which
+        places come next, but not what is written there.
         """
         return None
 

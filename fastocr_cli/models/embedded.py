@@ -33,6 +33,7 @@ class EmbeddedAdapter(ModelAdapter):
 
     model_types: ClassVar[tuple[str, ...]] = ("fastocr_reader",)
     has_plain_head: ClassVar[bool] = True
+    has_aids: ClassVar[bool] = True
 
     def __init__(self, request: LoadRequest, model: ReaderForPageReading) -> None:
         self.name, self.revision = request.source, request.revision
@@ -73,13 +74,13 @@ class EmbeddedAdapter(ModelAdapter):
     def to_markdown(self, text: str) -> str:
         return unwrap(text)
 
-    def new_bias(self, prefilled: PageReading) -> ReadingOrder:
+    def new_bias(self, prefilled: PageReading, *, aided: bool) -> ReadingOrder:
         starts, columns, edges = prefilled.starts, prefilled.columns, prefilled.edges
         assert starts is not None, "the prompt holds a page"
         assert columns is not None
         assert edges is not None
         seen = (one[0].float().numpy(force=True) for one in (starts, columns, edges))
-        return ReadingOrder(Evidence(*seen))
+        return ReadingOrder(Evidence(*seen), aided=aided)
 
     def new_place(self) -> Eye:
         return Eye()

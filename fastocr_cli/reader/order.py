@@ -27,9 +27,13 @@ _BULLETS = {v.character_id(mark) for mark in "•·–-*"}
 
 
 class ReadingOrder:
-    """One page's place, followed token by token."""
+    """One page's place, followed token by token.
 
-    def __init__(self, evidence: Evidence) -> None:
+    aided: whether the tower has a say in kinds and characters; without, the decoder decides alone.
+    """
+
+    def __init__(self, evidence: Evidence, *, aided: bool = True) -> None:
+        self._aided = aided
         self._is_text = evidence.is_text
         self._lines = lay_out(evidence.words)
         self._next_line = 0
@@ -79,7 +83,7 @@ class ReadingOrder:
         if self._ahead:
             step = self._ahead[-1]
             if isinstance(step, Glyph):
-                _weigh_characters(bias, step)
+                self._weigh_characters(bias, step)
             else:
                 bias[step] = 0.0
         elif self._next_line == len(self._lines):
@@ -96,10 +100,16 @@ class ReadingOrder:
             bias[LineKind.ROW if goes_on else LineKind.TABLE] = 0.0
             return
         chances = line.words[0].kinds + _KIND_FLOOR
-        bias[min(LineKind) : max(LineKind) + 1] = np.log(chances)
+        bias[min(LineKind) : max(LineKind) + 1] = np.log(chances) if self._aided else 0.0
         bias[list(v.TABULAR)] = -np.inf
         if above is None or not _goes_on(above, line):
             bias[LineKind.LINE] = -np.inf
+
+    def _weigh_characters(self, bias: Floats, glyph: Glyph) -> None:
+        weight = _TOWER_WEIGHT if self._aided else 0.0
+        likelihood = np.log(glyph.chances[v.FIRST_CHARACTER :] + _FLOOR)
+        bias[v.FIRST_CHARACTER : v.FIRST_COLUMN] = weight * likelihood
+        bias[v.UNKNOWN] = weight * np.log(glyph.chances[v.UNKNOWN] + _FLOOR)
 
 
 def _steps(line: TextLine, kind: LineKind) -> list[int | Glyph]:
@@ -124,9 +134,3 @@ def _goes_on(above: TextLine, line: TextLine) -> bool:
         and 0 < line.row - above.row <= _BLOCK_STEP
         and abs(line.start - above.start) <= _BLOCK_INDENT
     )
-
-
-def _weigh_characters(bias: Floats, glyph: Glyph) -> None:
-    likelihood = np.log(glyph.chances[v.FIRST_CHARACTER :] + _FLOOR)
-    bias[v.FIRST_CHARACTER : v.FIRST_COLUMN] = _TOWER_WEIGHT * likelihood
-    bias[v.UNKNOWN] = _TOWER_WEIGHT * np.log(glyph.chances[v.UNKNOWN] + _FLOOR)

@@ -67,6 +67,6 @@ def outcome(methods: dict[str, float] | None = None, truth: str | None = TEXT) -
     documents = (document(truth),)
     return Outcome(
         model="made-up", revision=None, device="cpu (2 cores)", dtype="float32", threads=2,
-        rounds=3, batch_size=1, documents=documents,
+        rounds=3, batch_size=1, aided=None, documents=documents,
         rows=tuple(make_rows(runs(methods), documents)), peak_memory_bytes=512_000_000,
     )  # fmt: skip

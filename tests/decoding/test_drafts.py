@@ -51,7 +51,7 @@ class ForetellingAdapter(ToyAdapter):
         super().__init__(model, **settings)
         self._texts = iter(texts)
 
-    def new_bias(self, prefilled: Any) -> TokenBias:
+    def new_bias(self, prefilled: Any, *, aided: bool) -> TokenBias:
         return Foreteller(next(self._texts))
 
 
@@ -92,12 +92,12 @@ def test_right_drafts_save_steps_and_reads() -> None:
     assert drafted.stats.kv_bytes_dense == (7 + 33 + 7 + STEPS - 1) * row
 
 
-def test_drafts_can_be_refused() -> None:
+def test_an_unaided_page_gets_no_drafts() -> None:
     model = toy_llama(gain=1.2)
     [plain] = written(ToyAdapter(model), [7])
     adapter = ForetellingAdapter(model, [plain.token_ids])
     [one] = generate(
-        adapter, random_prompts([7], visual=2), policy=DENSE, max_tokens=STEPS, drafts=False
+        adapter, random_prompts([7], visual=2), policy=DENSE, max_tokens=STEPS, aided=False
     )
     assert one.stats.decode_steps == STEPS - 1
 

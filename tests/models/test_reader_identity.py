@@ -28,7 +28,7 @@ def as_the_page_bears_out(
         prefilled = adapter.model(input_ids=prompt.input_ids, **prompt.features)
 
     def process(input_ids: Tensor, scores: Tensor) -> Tensor:
-        order = adapter.new_bias(prefilled)
+        order = adapter.new_bias(prefilled, aided=True)
         assert order is not None
         for token in input_ids[0, prompt.length :].tolist():
             order.add(token)

@@ -115,3 +115,35 @@ def test_something_is_always_left_to_write(tokens: list[int]) -> None:
     for token in tokens:
         order.add(token)
     assert np.isfinite(order.bias()).any()
+
+
+def test_a_draft_foretells_the_page_and_changes_nothing() -> None:
+    order = ReadingOrder(page_of(*TWO_LINES))
+    whole = order.draft(100)
+    assert order.draft(100) == whole
+    assert order.draft(4) == whole[:4]
+    assert v.detokenize(whole).split() == ["we", "read", "pages"]
+    for token in whole:
+        bias = order.bias()
+        assert bias[token] == bias.max()
+        order.add(token)
+    assert order.draft(100) == []  # the page's end is left to the decoder
+    assert order.bias()[v.EOS] == 0
+
+
+def test_a_draft_ends_where_the_tower_is_in_doubt() -> None:
+    page = page_of(*TWO_LINES)
+    e, c = v.character_id("e"), v.character_id("c")
+    page.shows[2, 20:22, c] = 0.99 * page.shows[2, 20:22, e]
+    draft = ReadingOrder(page).draft(100)
+    assert v.detokenize(draft).split() == ["we", "r"]
+
+
+def test_without_aid_the_decoder_chooses_the_characters() -> None:
+    order = ReadingOrder(page_of(*TWO_LINES), aided=False)
+    for token in (LineKind.PARAGRAPH, v.row_id(2), v.column_id(3)):
+        assert order.bias()[token] == 0
+        order.add(token)
+    characters = order.bias()[v.FIRST_CHARACTER : v.FIRST_COLUMN]
+    assert (characters == 0).all()
+    assert np.isinf(order.bias()[v.FIRST_COLUMN :]).all()

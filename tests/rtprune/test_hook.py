@@ -126,7 +126,7 @@ def own_rules(adapter, prompt):
     """What the model itself says of the next token and its place, None where it says nothing."""
     with torch.inference_mode():
         seen = adapter.model(input_ids=prompt.input_ids, use_cache=False, **prompt.features)
-    return adapter.new_bias(seen), adapter.new_place()
+    return adapter.new_bias(seen, aided=True), adapter.new_place()
 
 
 def unlimited_mask(adapter, pruned, length):

@@ -54,14 +54,18 @@ def recording_attention(
     scaling: float,
     dropout: float = 0.0,
     gaze: GazeRecorder | None = None,
+    visible: Tensor | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
     """Causal SDPA that also shows the gaze recorder the queries and keys. Crops are padded at the
-    end only, so causality needs no mask."""
+    end only, so causality needs no mask.
+
+    visible: bool [B, 1, L, L], causal too, where some of the page is kept from the text.
+    """
     if gaze is not None:
         gaze.see(module.layer_idx, query, key, scaling)
     out = F.scaled_dot_product_attention(
-        query, key, value, is_causal=True, scale=scaling, enable_gqa=True
+        query, key, value, visible, is_causal=visible is None, scale=scaling, enable_gqa=True
     )
     return out.transpose(1, 2).contiguous(), None
 
@@ -120,6 +124,7 @@ def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]
         position_ids=batch.position_ids,
         use_cache=False,
         gaze=gaze,
+        visible=narrowed_view(batch, visual.shape[1]),
     ).last_hidden_state[:, visual.shape[1] :]
     losses = seeing_losses(model, features, batch)
     losses |= token_loss(model.lm_head(hidden), batch)
@@ -153,6 +158,41 @@ def start_loss(logits: Tensor, batch: Batch) -> dict[str, Tensor]:
         "starts": (loss * weight).sum() / weight.sum(),
         "line_start_recall": found[is_line].float().mean().detach(),
     }
+
+
+NARROWED_SHARE = 0.6
+_WINDOW_SIZES = (1, 4), (4, 24)
+"""Rows and columns to either side, least and most."""
+_STRAY_SHARES = (0.0, 0.03, 0.15)
+
+
+def narrowed_view(batch: Batch, cells: int) -> Tensor:
+    """What each position of crop and text attends to, bool [B, 1, L, L] with L = cells + T.
+
+    A decoder that has always seen the whole page spreads the attention of its first layers over
+    all of it, and loses its bearings when a fixation hides most. So of many crops the text sees no
+    more than a window around the cell it reads and a few stray cells, and learns to read from
+    them. The taught heads are scored over the whole crop all the same.
+    """
+    crops, length = batch.tokens.shape
+    view = torch.ones(length + cells, length + cells, dtype=torch.bool, device=batch.tokens.device)
+    view = view.tril().expand(crops, -1, -1).clone()
+    columns = batch.pixels.shape[3] // v.CELL_PX
+    for crop in range(crops):
+        if torch.rand(()) < NARROWED_SHARE:
+            view[crop, cells:, :cells] = _window(batch.cells[crop], cells, columns)
+    return view[:, None]
+
+
+def _window(targets: Tensor, cells: int, columns: int) -> Tensor:
+    """Cells near each target (int64 [T], IGNORE for none) of a crop, bool [T, cells]."""
+    cell = torch.arange(cells, device=targets.device)
+    down = (cell // columns - targets[:, None] // columns).abs()
+    across = (cell % columns - targets[:, None] % columns).abs()
+    tall, wide = (int(torch.randint(low, high + 1, ())) for low, high in _WINDOW_SIZES)
+    strays = _STRAY_SHARES[int(torch.randint(len(_STRAY_SHARES), ()))]
+    near = (down <= tall) & (across <= wide) & (targets[:, None] != IGNORE)
+    return near | _at_random(near, strays)
 
 
 MISREAD_SHARE = 0.08
