@@ -121,7 +121,7 @@ def _next_word(
     """The next to the right of words sorted by start; those `begun` may go on with a line that was
     seen in the row beside."""
     ahead = words[bisect_left(words, last.stop - 1, key=lambda word: word.start) :]
-    level = next((word for word in ahead if abs(word.height - height) <= _LEVEL), None)
+    level = _first_level(ahead, height)
     room = level.start + 1 if level else math.inf
     for word in ahead:
         gap = word.start - last.stop
@@ -134,6 +134,14 @@ def _next_word(
         if is_beside and not begins_line and word.stop <= room:
             return word
     return None
+
+
+def _first_level(words: Sequence[Word], height: float) -> Word | None:
+    """The first of words sorted by start that stands on this level; where two lines come close and
+    both have a word there, that of the nearer line."""
+    level = [word for word in words if abs(word.height - height) <= _LEVEL]
+    there = (word for word in level if word.start < level[0].stop)
+    return min(there, key=lambda word: abs(word.height - height), default=None)
 
 
 def _neighbours(lines: Sequence[TextLine]) -> dict[int, int]:

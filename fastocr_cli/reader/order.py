@@ -13,15 +13,15 @@ import numpy as np
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Evidence, Floats, Glyph
-from fastocr_cli.reader.layout import EM, TextLine, lay_out
+from fastocr_cli.reader.kinds import line_kinds
+from fastocr_cli.reader.layout import TextLine, lay_out
 from fastocr_cli.reader.vocabulary import LineKind
 from fastocr_cli.results import PageStatus
 
-_KIND_FLOOR = 0.02
+_KIND_WEIGHT = 2.0
+"""How much the tower's and the layout's likelihood of a line's kind counts beside the decoder's."""
 _TOWER_WEIGHT, _FLOOR = 2.5, 0.003
 """How much the tower's likelihood of a character counts beside the decoder's, and its floor."""
-_BLOCK_STEP, _BLOCK_INDENT = 2.6, 4 * EM
-"""Rows below one line of a block, and columns beside its start, within which the next begins."""
 _LIKELY = 0.5
 _BULLETS = {v.character_id(mark) for mark in "•·–-*"}
 
@@ -36,6 +36,7 @@ class ReadingOrder:
         self._aided = aided
         self._is_text = evidence.is_text
         self._lines = lay_out(evidence.words)
+        self._kinds = line_kinds(self._lines)
         self._next_line = 0
         self._ahead: list[int | Glyph] = []  # of the line, what comes next at the end
 
@@ -93,17 +94,10 @@ class ReadingOrder:
         return bias
 
     def _weigh_kinds(self, bias: Floats) -> None:
-        line = self._lines[self._next_line]
-        above = self._lines[self._next_line - 1] if self._next_line else None
-        if line.cells:
-            goes_on = above is not None and above.cells and _goes_on(above, line)
-            bias[LineKind.ROW if goes_on else LineKind.TABLE] = 0.0
-            return
-        chances = line.words[0].kinds + _KIND_FLOOR
-        bias[min(LineKind) : max(LineKind) + 1] = np.log(chances) if self._aided else 0.0
-        bias[list(v.TABULAR)] = -np.inf
-        if above is None or not _goes_on(above, line):
-            bias[LineKind.LINE] = -np.inf
+        chances = self._kinds[self._next_line]
+        weight = _KIND_WEIGHT if self._aided else 0.0
+        possible = np.flatnonzero(chances)
+        bias[possible + min(LineKind)] = weight * np.log(chances[possible])
 
     def _weigh_characters(self, bias: Floats, glyph: Glyph) -> None:
         weight = _TOWER_WEIGHT if self._aided else 0.0
@@ -125,12 +119,3 @@ def _steps(line: TextLine, kind: LineKind) -> list[int | Glyph]:
             steps.append(v.CELL)
         steps += [v.column_id(word.cell), *word.glyphs]
     return steps
-
-
-def _goes_on(above: TextLine, line: TextLine) -> bool:
-    """Whether a line may belong to the block of the line above it."""
-    return (
-        bool(above.cells) == bool(line.cells)
-        and 0 < line.row - above.row <= _BLOCK_STEP
-        and abs(line.start - above.start) <= _BLOCK_INDENT
-    )

@@ -1,0 +1,77 @@
+"""What sort of line each line is, by geometry: headings, new paragraphs, rows of one table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.evidence import Glyph, Word
+from fastocr_cli.reader.eye import width_of
+from fastocr_cli.reader.kinds import line_kinds, type_size
+from fastocr_cli.reader.layout import TextLine
+from fastocr_cli.reader.vocabulary import LineKind
+
+FULL = "a line that is as long as any other line of this column"
+UNSURE = np.full(len(LineKind), 0.02, np.float32)
+UNSURE[[LineKind.LINE - min(LineKind), LineKind.PARAGRAPH - min(LineKind)]] = 0.4
+
+
+def line(row: float, text: str, *, start: int = 20, size: float = 1.0, cells: int = 0) -> TextLine:
+    """Words in type of this size; the tower cannot tell whether they go on or begin. cells: so
+    many words begin a cell, from the first."""
+    words, at = [], float(start)
+    for letters in text.split():
+        glyphs = []
+        for letter in letters:
+            token = v.character_id(letter)
+            chances = np.zeros(v.FIRST_COLUMN, np.float32)
+            chances[token] = 1.0
+            stop = at + 4 * width_of(token) * size
+            glyphs.append(Glyph(int(row), round(at), round(stop), chances))
+            at = stop
+        words.append(Word(tuple(glyphs), UNSURE, row))
+        at += 1.4 * size
+    return TextLine(tuple(words), tuple(range(cells)))
+
+
+def kinds(*lines: TextLine) -> list[LineKind]:
+    return [LineKind(int(one.argmax()) + min(LineKind)) for one in line_kinds(lines)]
+
+
+def test_type_is_measured() -> None:
+    assert abs(type_size(line(3, FULL)) - 1) < 0.03
+    assert abs(type_size(line(3, FULL, size=1.5)) - 1.5) < 0.06
+
+
+def test_large_type_makes_a_heading() -> None:
+    body = [line(6 + 1.3 * i, FULL) for i in range(4)]
+    found = kinds(line(3, "Large", size=1.7), line(4.9, "Smaller", size=1.25), *body)
+    assert found[:2] == [LineKind.HEADING_1, LineKind.HEADING_2]
+    assert set(found[2:]) <= {LineKind.LINE, LineKind.PARAGRAPH}
+
+
+def test_a_heading_may_take_two_lines_but_a_page_in_large_type_has_none() -> None:
+    body = [line(9 + 1.3 * i, FULL) for i in range(6)]
+    long = [line(3 + 2 * i, FULL[: len(FULL) * 2 // 3], size=1.7) for i in range(2)]
+    assert kinds(*long, *body)[:2] == [LineKind.HEADING_1, LineKind.LINE]
+    poster = [line(3 + 2 * i, FULL, size=1.5) for i in range(5)]
+    assert not {LineKind.HEADING_1, LineKind.HEADING_2} & set(kinds(*poster, *body))
+
+
+def test_a_line_that_had_room_was_the_last_of_its_paragraph() -> None:
+    lines = [line(3, FULL), line(4.3, "its end"), line(5.6, FULL), line(6.9, FULL)]
+    assert kinds(*lines)[2] is LineKind.PARAGRAPH
+    assert line_kinds(lines)[3][0] == line_kinds(lines)[1][0] > line_kinds(lines)[2][0]
+
+
+def test_what_stands_far_below_begins_something() -> None:
+    assert kinds(line(3, FULL), line(7, FULL))[1] is LineKind.PARAGRAPH
+    double_spaced = [line(3 + 2.5 * i, FULL) for i in range(5)]
+    assert all(chances[0] > 0 for chances in line_kinds(double_spaced)[1:])
+
+
+def test_a_wide_gap_parts_two_tables() -> None:
+    rows = [line(row, "one two three", cells=3) for row in (3, 5, 7, 11, 13)]
+    table, row = LineKind.TABLE, LineKind.ROW
+    assert kinds(*rows) == [table, row, row, table, row]
+    assert kinds(line(3, FULL), rows[1]) == [LineKind.PARAGRAPH, table]
