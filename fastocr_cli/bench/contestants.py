@@ -14,7 +14,9 @@ from fastocr_cli.fixation import METHODS
 from fastocr_cli.fixation.settings import check_name, require
 from fastocr_cli.reading import Reader
 from fastocr_cli.results import PageImage, PageStats, PageStatus
+from fastocr_cli.rtprune.settings import parse_variant
 
+_RTPRUNE = "rtprune"
 WARM_UP_TOKENS = 24
 """Enough for the method's first dense steps, in which it finds its focal layers."""
 
@@ -43,11 +45,19 @@ class Contestant(Protocol):
 class Setting:
     """The loaded model under one method at one keep.
 
-    aided: whether it reads as `parse` does, or its decoder alone is measured.
+    method: how it is called, if not by its method of attention. aided: whether it reads as
+    `parse` does, or its decoder alone is measured.
     """
 
-    def __init__(self, reader: Reader, max_tokens: int | None, *, aided: bool = True) -> None:
-        self.method = reader.method
+    def __init__(
+        self,
+        reader: Reader,
+        max_tokens: int | None,
+        *,
+        aided: bool = True,
+        method: str | None = None,
+    ) -> None:
+        self.method = method or reader.method
         self.keep: float | None = reader.keep
         self._reader, self._max_tokens, self._aided = reader, max_tokens, aided
 
@@ -70,14 +80,18 @@ def make_settings(
     methods: Sequence[str],
     keeps: Sequence[float],
     *,
+    rtprune: Sequence[str] = (),
     fixation: Mapping[str, Any] | None = None,
     max_tokens: int | None = None,
     aided: bool = True,
 ) -> list[Setting]:
-    """Dense first, then every method at every keep below 1 (where each method is dense too).
+    """Dense first, then every method at every keep below 1 (where each method is dense too), then
+    dense attention to prompts that RTPrune has shortened.
 
-    fixation: further settings of "fastocr". Raises UsageError for a method or keep there is not.
+    rtprune: its settings, as `parse_variant` reads them. fixation: further settings of "fastocr".
+    Raises UsageError for a method, keep or setting there is not.
     """
+    pruned = [(f"{_RTPRUNE} {text}", parse_variant(text)) for text in rtprune]
     pairs = [("dense", 1.0)]
     for method in methods:
         check_name(method, METHODS, "method")
@@ -97,4 +111,12 @@ def make_settings(
             aided=aided,
         )
         for method, keep in dict.fromkeys(pairs)
+    ] + [
+        Setting(
+            Reader(reader.adapter, method="dense", rtprune=settings),
+            max_tokens,
+            aided=aided,
+            method=name,
+        )
+        for name, settings in pruned
     ]

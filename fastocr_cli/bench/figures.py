@@ -69,6 +69,7 @@ class Row:
     times: Times
     tokens_per_second: float | None
     pages_per_second: float
+    prefill_speedup: Quotient | None
     attention_speedup: Quotient | None
     decode_speedup: Quotient | None
     page_speedup: Quotient | None
@@ -112,6 +113,7 @@ def _row(runs: Runs, dense: Runs, documents: Sequence[BenchDocument]) -> Row:
         times=times,
         tokens_per_second=_tokens_per_second(stats, times),
         pages_per_second=1000 / times.whole_ms if times.whole_ms else 0.0,
+        prefill_speedup=_speedup(runs, dense, _prefill_ms),
         attention_speedup=_speedup(runs, dense, _attention_cost),
         decode_speedup=_speedup(runs, dense, _decode_cost),
         page_speedup=_speedup(runs, dense, _whole_ms),
@@ -203,6 +205,10 @@ def _tokens(stats: Sequence[PageStats]) -> int:
 
 def _whole_ms(pages: Sequence[PageRun]) -> float:
     return sum(page.whole_ms for page in pages)
+
+
+def _prefill_ms(pages: Sequence[PageRun]) -> float:
+    return sum(page.stats.prefill_ms for page in pages if page.stats)
 
 
 def _attention_cost(pages: Sequence[PageRun]) -> float:

@@ -64,7 +64,7 @@ def draw_outcome(outcome: Outcome, path: Path) -> Path:
 def _lines(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """By method its rows, dense first; keep 0 has no place on a logarithmic axis."""
     dense = next(row for row in rows if row.method == "dense")
-    pruned = [row for row in rows if row.keep and row.method != "dense"]
+    pruned = [row for row in rows if row.keep and row.keep < 1]
     methods = dict.fromkeys(row.method for row in pruned)
     return [
         (method, [dense, *sorted((r for r in pruned if r.method == method), key=_by_keep)])

@@ -72,7 +72,7 @@ class _Column:
     is_essential: bool = True
 
 
-def _columns(has_truth: bool) -> list[_Column]:
+def _columns(has_truth: bool, is_prefill_pruned: bool) -> list[_Column]:
     accuracy = [
         _Column("\nwrong", lambda row: _percent(row.cer)),
         _Column("\nfound", lambda row: _percent(row.word_recall), is_essential=False),
@@ -80,11 +80,13 @@ def _columns(has_truth: bool) -> list[_Column]:
         _Column("as\ndense", lambda row: _percent(row.agreement), is_essential=False),
     ]
     agreement = [_Column("as\ndense", lambda row: _kept(row, row.agreement))]
+    prefill = _Column("prefill\nx dense", lambda row: _times(row.prefill_speedup))
     return [
         _Column("\nkeep", _keep),
         _Column("\nattended", _attended, is_essential=False),
         *(accuracy if has_truth else agreement),
         _Column("end-\nless", lambda row: _percent(row.repetition_rate, 0)),
+        *([prefill] if is_prefill_pruned else []),
         _Column("attention\nx dense", lambda row: _times(row.attention_speedup)),
         _Column("decode\nx dense", lambda row: _times(row.decode_speedup)),
         _Column("page\nx dense", lambda row: _times(row.page_speedup)),
@@ -95,7 +97,9 @@ def _columns(has_truth: bool) -> list[_Column]:
 
 def _table(outcome: Outcome, width: int) -> Table:
     has_truth = any(row.cer is not None for row in outcome.rows)
-    columns = [one for one in _columns(has_truth) if one.is_essential or width >= WIDTH]
+    is_prefill_pruned = any(row.method.startswith("rtprune") for row in outcome.rows)
+    possible = _columns(has_truth, is_prefill_pruned)
+    columns = [one for one in possible if one.is_essential or width >= WIDTH]
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("\nmethod", no_wrap=True)
     for column in columns:
@@ -191,7 +195,7 @@ def _keep_of(row: Row) -> float:
 
 def _verdict(outcome: Outcome) -> str:
     """The answer in a sentence, for the smallest keep of the first method."""
-    pruned = [row for row in outcome.rows if row.keep is not None and row.method != "dense"]
+    pruned = [row for row in outcome.rows if row.keep is not None and row.keep < 1]
     if not pruned:
         return "Nothing was pruned; give --keep a share below 1."
     row = min((one for one in pruned if one.method == pruned[0].method), key=_keep_of)

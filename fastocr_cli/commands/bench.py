@@ -35,6 +35,15 @@ def bench(
     methods: Annotated[
         str, typer.Option(metavar="LIST", help="Methods to compare with dense, with commas.")
     ] = "fastocr",
+    rtprunes: Annotated[
+        str,
+        typer.Option(
+            "--rtprune",
+            metavar="LIST",
+            help="RTPrune as well: shares to drop, or dynamic, with commas; 0.25:none, :mean, "
+            ":published or :peaked says what becomes of the dropped.",
+        ),
+    ] = "",
     repeat: Annotated[
         int | None,
         typer.Option(
@@ -106,6 +115,7 @@ def bench(
             load_documents(inputs or (), options),
             methods=_names(methods),
             keeps=shares,
+            rtprune=_names(rtprunes),
             rounds=repeat,
             options=options,
             aided=aided,

@@ -37,7 +37,6 @@ _MOST_BLANK = len(_SPACE)
 """Blank columns that always are one."""
 _ROOM_WEIGHT, _ROOM = 6.0, 2.1
 """How much it tells against two characters that their ink is less than that many of one."""
-_USUAL_WIDTHS = np.array([0.5] * v.FIRST_CHARACTER + [width_of(i) for i in v.CHARACTER_IDS])
 _TWIN_SHARE, _COPY_SHARE = 0.35, 0.65
 """How much of what a row shows the row beside must show for both to be seeing the same text, about
 a word and of the word itself."""
@@ -207,7 +206,7 @@ class Evidence:
 
     def _undoubled(self, glyphs: list[Glyph]) -> list[Glyph]:
         """Two characters of a kind are one where there is not room enough for both."""
-        usual = [max(1.0, COLUMNS_PER_CELL * _USUAL_WIDTHS[g.likeliest]) for g in glyphs]
+        usual = [max(1.0, COLUMNS_PER_CELL * width_of(g.likeliest)) for g in glyphs]
         widths = [g.stop - g.start for g in glyphs]
         scale = float(np.median(np.divide(widths, usual))) if glyphs else 1.0
         out: list[Glyph] = []

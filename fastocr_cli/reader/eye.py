@@ -43,8 +43,8 @@ _WIDTHS[v.UNKNOWN] = _CELLS_PER_EM * 0.5
 
 
 def width_of(token: int) -> float:
-    """A character's usual width in cells."""
-    return _WIDTHS[token]
+    """A character's usual width in cells; of anything else, that of a mark."""
+    return _WIDTHS.get(token, _WIDTHS[v.UNKNOWN])
 
 
 class Eye:

@@ -87,6 +87,16 @@ def parse_rtprune(
     return replace(settings, **changes)
 
 
+def parse_variant(text: str) -> RTPruneSettings:
+    """Settings written in one word, as a bench lists them: SHARE or SHARE:MERGE, such as
+    "dynamic" or "0.25:peaked". Raises UsageError for anything else."""
+    drop, _, merge = text.partition(":")
+    settings = parse_rtprune(drop, [f"merge={merge}"] if merge else ())
+    if settings is None:
+        raise UsageError("--rtprune off: the unpruned page is always there to compare with")
+    return settings
+
+
 def _parse_drop(value: str | float | bool) -> float | None:
     if value is True or value == "dynamic":
         return None

@@ -36,14 +36,16 @@ def test_a_whole_bench(
     files = [tmp_path / name for name in ("out.json", "out.csv", "out.svg")]
     code = run([
         "bench", str(picture), "--model", str(model), "--keep", "0.5,0.1", "--repeat", "2",
-        "--methods", "fastocr,random", "--max-tokens", "30", "--device", "cpu",
+        "--methods", "fastocr,random", "--rtprune", "dynamic,0.5:mean",
+        "--max-tokens", "30", "--device", "cpu",
         "--json", str(files[0]), "--csv", str(files[1]), "--plot", str(files[2]),
     ])  # fmt: skip
     assert code == ExitCode.OK
     record = orjson.loads(files[0].read_bytes())
     jsonschema.validate(record, load_schema("bench"))
     names = [(row["method"], row["keep"]) for row in record["rows"]]
-    assert names == [("dense", 1), *((m, k) for m in ("fastocr", "random") for k in (0.5, 0.1))]
+    methods = [(m, k) for m in ("fastocr", "random") for k in (0.5, 0.1)]
+    assert names == [("dense", 1), *methods, ("rtprune dynamic", 1), ("rtprune 0.5:mean", 1)]
     assert record["rounds"] == 2
     assert record["documents"][0]["truth"] == "file"
     for row in record["rows"]:
@@ -51,9 +53,10 @@ def test_a_whole_bench(
         parts = times["prepare_ms"] + times["prefill_ms"] + times["decode_ms"] + times["rest_ms"]
         assert parts == pytest.approx(times["whole_ms"])
         assert row["generated_tokens"] > 0
-    dense, *pruned = record["rows"]
+    dense, *pruned = record["rows"][:5]
     assert dense["kv_share"] == dense["agreement"] == 1
     assert all(row["kv_share"] < 1 for row in pruned)
+    assert record["rows"][-1]["visual_tokens"] < dense["visual_tokens"]
     assert all(path.stat().st_size for path in files)
     out, err = capsys.readouterr()
     assert "random" in out

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from fastocr_cli.errors import UsageError
-from fastocr_cli.rtprune.settings import Merge, RTPruneSettings, parse_rtprune
+from fastocr_cli.rtprune.settings import Merge, RTPruneSettings, parse_rtprune, parse_variant
 
 
 @pytest.mark.parametrize("value", [None, False, "off"])
@@ -36,6 +36,14 @@ def test_options():
 
 def test_temperature_follows_the_variant():
     assert parse_rtprune(True, ["merge=peaked"]).plan_temperature == 0.05
+
+
+def test_a_bench_writes_settings_in_a_word() -> None:
+    assert parse_variant("dynamic") == RTPruneSettings()
+    assert parse_variant("0.25:none") == RTPruneSettings(0.25, Merge.NONE)
+    for wrong in ("off", "0.25:nonsense", "much"):
+        with pytest.raises(UsageError):
+            parse_variant(wrong)
     assert parse_rtprune(True, ["merge=mean"]).plan_temperature == float("inf")
 
 
