@@ -179,17 +179,19 @@ def test_a_narrowed_view_shows_what_is_read(faces: Faces, monkeypatch: pytest.Mo
     """Every token sees the cell it is read from and all text before it, few see much else."""
     batch = next(iter(block_batches(Phase(((320, 640),), 800), Sources(faces, ()), "2")))
     cells, length = 20 * 40, batch.tokens.shape[1]
+    causal = torch.ones(cells + length, cells + length, dtype=torch.bool).tril()
     for share in (0.0, 1.0):
         monkeypatch.setattr(losses, "NARROWED_SHARE", share)
-        view = losses.narrowed_view(batch, cells)[0, 0]
-        causal = torch.ones(cells + length, cells + length, dtype=torch.bool).tril()
-        assert torch.equal(view[:cells], causal[:cells])
-        assert torch.equal(view[cells:, cells:], causal[cells:, cells:])
+        views = losses.narrowed_view(batch, cells, focal=3)
+        for layer in (0, 2, 3, 5):
+            view = views.of(layer)[0, 0]
+            assert torch.equal(view[:cells], causal[:cells])
+            assert torch.equal(view[cells:, cells:], causal[cells:, cells:])
+            assert view[cells:, :cells].all() == (share == 0)
         target = batch.cells[0]
         for token in torch.nonzero(target != losses.IGNORE)[:, 0].tolist():
-            assert view[cells + token, target[token]]
-        assert view[cells:, :cells].all() == (share == 0)
-    assert view[cells:, :cells].float().mean() < 0.6
+            assert views.behind[0, 0, cells + token, target[token]]
+    assert views.behind[0, 0, cells:, :cells].float().mean() < 0.6
 
 
 def test_guessed_kinds_are_not_learned(faces: Faces) -> None:

@@ -54,18 +54,16 @@ def recording_attention(
     scaling: float,
     dropout: float = 0.0,
     gaze: GazeRecorder | None = None,
-    visible: Tensor | None = None,
+    view: NarrowedView | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """Causal SDPA that also shows the gaze recorder the queries and keys. Crops are padded at the
-    end only, so causality needs no mask.
-
-    visible: bool [B, 1, L, L], causal too, where some of the page is kept from the text.
-    """
+    """SDPA over what each position may see (without a view: what stands before it; crops are padded
+    at the end only) that also shows the gaze recorder the queries and keys."""
     if gaze is not None:
         gaze.see(module.layer_idx, query, key, scaling)
+    mask = None if view is None else view.of(module.layer_idx)
     out = F.scaled_dot_product_attention(
-        query, key, value, visible, is_causal=visible is None, scale=scaling, enable_gqa=True
+        query, key, value, mask, is_causal=mask is None, scale=scaling, enable_gqa=True
     )
     return out.transpose(1, 2).contiguous(), None
 
@@ -124,7 +122,7 @@ def joint_losses(model: ReaderForPageReading, batch: Batch) -> dict[str, Tensor]
         position_ids=batch.position_ids,
         use_cache=False,
         gaze=gaze,
-        visible=narrowed_view(batch, visual.shape[1]),
+        view=narrowed_view(batch, visual.shape[1], model.config.gaze_layers[-1]),
     ).last_hidden_state[:, visual.shape[1] :]
     losses = seeing_losses(model, features, batch)
     losses |= token_loss(model.lm_head(hidden), batch)
@@ -164,35 +162,66 @@ NARROWED_SHARE = 0.6
 _WINDOW_SIZES = (1, 4), (4, 24)
 """Rows and columns to either side, least and most."""
 _STRAY_SHARES = (0.0, 0.03, 0.15)
+_LONGEST_LAG = 4
 
 
-def narrowed_view(batch: Batch, cells: int) -> Tensor:
-    """What each position of crop and text attends to, bool [B, 1, L, L] with L = cells + T.
+@dataclass(frozen=True)
+class NarrowedView:
+    """What each position of crop and text attends to, bool [B, 1, L, L]: in the layers before
+    `focal`, and from there on."""
+
+    focal: int
+    before: Tensor
+    behind: Tensor
+
+    def of(self, layer: int) -> Tensor:
+        return self.before if layer < self.focal else self.behind
+
+
+def narrowed_view(batch: Batch, cells: int, focal: int) -> NarrowedView:
+    """A view for each layer of crops with so many cells; `focal` is the layer that looks ahead.
 
     A decoder that has always seen the whole page spreads the attention of its first layers over
     all of it, and loses its bearings when a fixation hides most. So of many crops the text sees no
     more than a window around the cell it reads and a few stray cells, and learns to read from
-    them. The taught heads are scored over the whole crop all the same.
+    them; the layers before the focal one see the window of some tokens ago, as they will when
+    fixations are reused. The taught heads are scored over the whole crop all the same.
     """
     crops, length = batch.tokens.shape
-    view = torch.ones(length + cells, length + cells, dtype=torch.bool, device=batch.tokens.device)
-    view = view.tril().expand(crops, -1, -1).clone()
+    whole = torch.ones(length + cells, length + cells, dtype=torch.bool, device=batch.tokens.device)
+    before, behind = (whole.tril().expand(crops, -1, -1).clone() for _ in range(2))
     columns = batch.pixels.shape[3] // v.CELL_PX
     for crop in range(crops):
         if torch.rand(()) < NARROWED_SHARE:
-            view[crop, cells:, :cells] = _window(batch.cells[crop], cells, columns)
-    return view[:, None]
+            lag = int(torch.randint(_LONGEST_LAG + 1, ()))
+            late = torch.cat([batch.cells[crop, :1].expand(lag), batch.cells[crop]])[:length]
+            view = _Window.at_random()
+            before[crop, cells:, :cells] = view.around(late, cells, columns)
+            behind[crop, cells:, :cells] = view.around(batch.cells[crop], cells, columns)
+    return NarrowedView(focal, before[:, None], behind[:, None])
 
 
-def _window(targets: Tensor, cells: int, columns: int) -> Tensor:
-    """Cells near each target (int64 [T], IGNORE for none) of a crop, bool [T, cells]."""
-    cell = torch.arange(cells, device=targets.device)
-    down = (cell // columns - targets[:, None] // columns).abs()
-    across = (cell % columns - targets[:, None] % columns).abs()
-    tall, wide = (int(torch.randint(low, high + 1, ())) for low, high in _WINDOW_SIZES)
-    strays = _STRAY_SHARES[int(torch.randint(len(_STRAY_SHARES), ()))]
-    near = (down <= tall) & (across <= wide) & (targets[:, None] != IGNORE)
-    return near | _at_random(near, strays)
+@dataclass(frozen=True)
+class _Window:
+    """rows, columns: to either side of a cell. strays: share of all cells that are seen as well."""
+
+    rows: int
+    columns: int
+    strays: float
+
+    @classmethod
+    def at_random(cls) -> _Window:
+        rows, columns = (int(torch.randint(low, high + 1, ())) for low, high in _WINDOW_SIZES)
+        return cls(rows, columns, _STRAY_SHARES[int(torch.randint(len(_STRAY_SHARES), ()))])
+
+    def around(self, targets: Tensor, cells: int, columns: int) -> Tensor:
+        """Which of a crop's cells are seen at each target (int64 [T], IGNORE for none), [T, cells];
+        columns: of the crop."""
+        cell = torch.arange(cells, device=targets.device)
+        down = (cell // columns - targets[:, None] // columns).abs()
+        across = (cell % columns - targets[:, None] % columns).abs()
+        near = (down <= self.rows) & (across <= self.columns) & (targets[:, None] != IGNORE)
+        return near | _at_random(near, self.strays)
 
 
 MISREAD_SHARE = 0.08
