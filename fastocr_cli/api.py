@@ -45,7 +45,7 @@ def parse(
     pages: str | None = None,
     dpi: int | None = None,
     max_pixels: int | None = None,
-    rotate: str = "off",
+    rotate: str = "auto",
     strict: bool = False,
     password: str | None = None,
     recursive: bool = True,
@@ -85,6 +85,7 @@ def make_reader(
     return PatientReader(
         load or (lambda: load_reader(options)),
         batch_size=options.batch_size,
+        turns=options.rotate == "auto",
         max_tokens=options.max_tokens,
         max_retries=options.max_retries,
         notify=notify,

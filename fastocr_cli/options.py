@@ -36,7 +36,8 @@ class Options:
     pages: such as "1,3-5,9-end", from 1; None means all.
     max_pixels: cap on a page's raster; larger pages are drawn at a lower resolution; None leaves it
         to the rasteriser.
-    rotate: "90", "180" or "270" turns every page clockwise by so many degrees; "off".
+    rotate: "90", "180" or "270" turns every page clockwise by so many degrees; "auto" only those on
+        which nothing could be read, until something can; "off" none.
     strict: what had to be repaired, is damaged or was scaled down counts as failed.
     workers: processes that draw pages ahead of the model; None chooses, 0 draws in line.
     shard: "i/n" reads every n-th input, beginning with the i-th (from 1).
@@ -60,7 +61,7 @@ class Options:
     pages: str | None = None
     dpi: int | None = None
     max_pixels: int | None = None
-    rotate: str = "off"
+    rotate: str = "auto"
     password: str | None = field(default=None, repr=False)
     recursive: bool = True
 
@@ -104,7 +105,7 @@ def _check(options: Options) -> None:
             f"--keep {options.keep:g}: give a share of the visual tokens from 0 to 1, such as 0.25"
         )
     _check_choice("dtype", options.dtype, DTYPES)
-    _check_choice("rotate", options.rotate, ("off", "90", "180", "270"))
+    _check_choice("rotate", options.rotate, ("auto", "off", "90", "180", "270"))
     _check_choice("page-breaks", options.page_breaks, ("none", "comment", "rule"))
     _check_choice("tables", options.tables, ("md", "html"))
     _check_choice("progress", options.progress, ("auto", "bar", "lines", "json", "none"))

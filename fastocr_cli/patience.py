@@ -1,7 +1,8 @@
 """A reader that is loaded when first needed, tries again, and survives a lack of memory.
 
-A page that looped, was cut short or failed is read again, first at another scale, then with
-nothing pruned, as often as allowed; the best attempt is kept. When memory runs out the batch is
+A page on which nothing was read is turned, in case it stands on its head or lies on its side. One
+that looped, was cut short or failed is read again, first at another scale, then with nothing
+pruned, as often as allowed; the best attempt is kept. When memory runs out the batch is
 halved, for good. Knows the Reader's interface and nothing of files or outputs.
 """
 
@@ -17,7 +18,7 @@ from PIL import Image
 
 from fastocr_cli.errors import FastocrError
 from fastocr_cli.record.revision import revision_of
-from fastocr_cli.results import PageImage, PageReading, PageStats, PageStatus
+from fastocr_cli.results import Box, PageImage, PageReading, PageStats, PageStatus
 
 if TYPE_CHECKING:
     from fastocr_cli.reading import Reader
@@ -48,17 +49,27 @@ class Attempt:
         return self.reading.status.is_complete
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the model looked at the page and wrote nothing."""
+        return not self.reading.token_ids and self.reading.stats.visual_tokens > 0
+
+    @property
     def rank(self) -> int:
         return _PREFERENCE.index(self.reading.status)
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One further way to read a page: its name, a change of scale, other arguments of `read`."""
+    """One further way to read a page: its name, a change of scale, a turn clockwise by so many
+    degrees, other arguments of `read`."""
 
     name: str
     scale: float = 1.0
+    turn: int = 0
     arguments: tuple[tuple[str, Any], ...] = ()
+
+
+_TURNS = tuple(Rung(f"turned by {turn} degrees", turn=turn) for turn in (180, 90, 270))
 
 
 class PatientReader:
@@ -66,6 +77,7 @@ class PatientReader:
 
     load: gives the Reader; called once, at the first page that needs it.
     batch_size: pages decoded together; None takes what suits the reader's device.
+    turns: whether a page on which nothing was read is turned; not counted among the retries.
     max_tokens: as the user set it; a page cut short at a limit of the user's is not read again.
     notify: is told, in a line, what to know of the model once it is loaded, and when the batch
         had to shrink.
@@ -76,6 +88,7 @@ class PatientReader:
         load: Callable[[], Reader],
         *,
         batch_size: int | None = None,
+        turns: bool = False,
         max_tokens: int | None = None,
         max_retries: int = 2,
         notify: Callable[[str], None] = lambda text: None,
@@ -83,6 +96,7 @@ class PatientReader:
         self._load = load
         self._asked_size = batch_size
         self._smaller_size: int | None = None
+        self._turns = turns
         self._max_tokens = max_tokens
         self._max_retries = max_retries
         self._notify = notify
@@ -128,14 +142,21 @@ class PatientReader:
     def read(self, pages: Sequence[PageImage]) -> list[Attempt]:
         """One attempt a page, in order; several where the first is not complete."""
         best = self._read_images(pages)
+        for rung in _TURNS if self._turns else ():
+            self._climb(rung, pages, best, [i for i, one in enumerate(best) if one.is_empty])
         for rung in self._rungs():
             bad = [i for i, attempt in enumerate(best) if self._deserves_another(attempt)]
-            if not bad:
-                break
-            again = self._read_images([_scaled(pages[i], rung.scale) for i in bad], rung.arguments)
-            for i, attempt in zip(bad, again, strict=True):
-                best[i] = _better(best[i], attempt, rung)
+            self._climb(rung, pages, best, bad)
         return best
+
+    def _climb(
+        self, rung: Rung, pages: Sequence[PageImage], best: list[Attempt], chosen: Sequence[int]
+    ) -> None:
+        """Read the chosen pages that way; what is better goes into `best`."""
+        changed = [_turned(_scaled(pages[i], rung.scale), rung.turn) for i in chosen]
+        again = self._read_images(changed, rung.arguments)
+        for i, attempt in zip(chosen, again, strict=True):
+            best[i] = _better(best[i], attempt, rung)
 
     def _rungs(self) -> list[Rung]:
         rungs = [Rung(f"at {OTHER_SCALE:.0%} of the size", scale=OTHER_SCALE)]
@@ -206,8 +227,10 @@ def _failed(error: Exception) -> Attempt:
 
 def _better(old: Attempt, new: Attempt, rung: Rung) -> Attempt:
     """The new attempt if it ended better, marked as a retry if it is complete."""
-    if new.rank <= old.rank:
+    if new.rank <= old.rank or (rung.turn and new.is_empty):
         return old
+    places = tuple(place and _turned_back(place, rung.turn) for place in new.reading.places)
+    new = replace(new, reading=replace(new.reading, places=places))
     if new.reading.status is not PageStatus.OK:
         return new
     reading = replace(new.reading, status=PageStatus.RETRIED)
@@ -220,3 +243,18 @@ def _scaled(page: PageImage, scale: float) -> PageImage:
     size = (max(1, round(page.width_px * scale)), max(1, round(page.height_px * scale)))
     smaller = Image.fromarray(page.pixels).resize(size, Image.Resampling.LANCZOS)
     return replace(page, pixels=np.asarray(smaller), dpi=page.dpi * scale)
+
+
+def _turned(page: PageImage, turn: int) -> PageImage:
+    """The page turned clockwise."""
+    if turn == 0:
+        return page
+    return replace(page, pixels=np.ascontiguousarray(np.rot90(page.pixels, -turn // 90)))
+
+
+def _turned_back(box: Box, turn: int) -> Box:
+    """A box of the turned page where it stands on the page itself."""
+    x0, y0, x1, y1 = box
+    for _ in range(turn // 90):
+        x0, y0, x1, y1 = y0, 1 - x1, y1, 1 - x0
+    return x0, y0, x1, y1

@@ -241,7 +241,7 @@ def raster_settings(options: Options) -> RasterSettings:
     """How pages are drawn; what the options leave open is the rasteriser's choice."""
     chosen = {"dpi": options.dpi, "max_pixels": options.max_pixels}
     given = {name: value for name, value in chosen.items() if value is not None}
-    turn = 0 if options.rotate == "off" else int(options.rotate)
+    turn = int(options.rotate) if options.rotate.isdigit() else 0
     return RasterSettings(password=options.password, turn=turn, **given)
 
 

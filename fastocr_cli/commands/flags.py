@@ -155,8 +155,8 @@ MaxPixels = Annotated[
 ]
 Rotate = Annotated[
     str | None,
-    _flag("--rotate", panel=PAGES, metavar="off|90|180|270", default=_of("rotate"),
-          help="Turn every page clockwise before it is read."),
+    _flag("--rotate", panel=PAGES, metavar="auto|off|90|180|270", default=_of("rotate"),
+          help="Turn every page clockwise; auto turns those on which nothing can be read."),
 ]
 Password = Annotated[
     str | None,

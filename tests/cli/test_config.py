@@ -81,7 +81,7 @@ def test_files_can_be_left_out_or_named(home):
         ("offline = 1", "give true or false"),
         ("dpi = 1.5", "give a whole number"),
         ("keep = 7", "from 0 to 1"),
-        ("rotate = 45", "choose one of off, 90"),
+        ("rotate = 45", "choose one of auto, off, 90"),
         ("trust-remote-code = true", "not read from files"),
         ("password = 'x'", "not read from files"),
         ("keep = ", "not valid TOML"),

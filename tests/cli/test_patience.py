@@ -152,3 +152,43 @@ def test_failed_reading_has_a_status_a_script_can_trust():
 
     (attempt,) = patient(FakeReader(behave)).read([page()])
     assert attempt.reading == PageReading("", (), (), PageStatus.FAILED, PageStats())
+
+
+def turning(turn: int, status: PageStatus = PageStatus.FAILED) -> FakeReader:
+    """Reads a page whose dark upper left corner has come to where `turn` degrees clockwise bring
+    it, and nothing else."""
+
+    def behave(image, keep):
+        corners = {0: (0, 0), 90: (0, -1), 180: (-1, -1), 270: (-1, 0)}
+        return OK if image.pixels[corners[turn]][0] == 0 else status
+
+    return FakeReader(behave)
+
+
+def cornered() -> PageImage:
+    pixels = np.full((80, WIDTH, 3), 255, np.uint8)
+    pixels[0, 0] = 0
+    return PageImage(pixels, 1, 144.0, "a.pdf")
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_page_with_nothing_to_read_is_turned(turn):
+    reader = turning(turn)
+    (attempt,) = patient(reader, turns=True, max_retries=0).read([cornered()])
+    assert attempt.reading.status is PageStatus.RETRIED
+    assert attempt.warnings == (f"failed at first, read again turned by {turn} degrees",)
+    box = {90: (0.2, 0.7, 0.4, 0.9), 180: (0.7, 0.6, 0.9, 0.8), 270: (0.6, 0.1, 0.8, 0.3)}[turn]
+    assert attempt.reading.places[1] == pytest.approx(box)
+
+
+def test_a_page_that_no_turn_helps_stays_as_it_was():
+    reader = FakeReader(lambda image, keep: PageStatus.FAILED)
+    (attempt,) = patient(reader, turns=True, max_retries=0).read([page()])
+    assert attempt.reading.status is PageStatus.FAILED
+    assert reader.batches == [1, 1, 1, 1]
+
+
+def test_pages_are_turned_only_if_asked():
+    reader = turning(180)
+    (attempt,) = patient(reader, max_retries=0).read([cornered()])
+    assert attempt.reading.status is PageStatus.FAILED
