@@ -17,7 +17,7 @@ from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.eye import STEPS_PER_CELL, places_of
 from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.reader.order import ReadingOrder
-from fastocr_cli.reader.training import losses, noise
+from fastocr_cli.reader.training import handicaps, losses, noise
 from fastocr_cli.reader.training.batches import PHASES, Phase, Sources, block_batches
 from fastocr_cli.reader.training.compose import Piece, PieceKind
 from fastocr_cli.reader.training.fonts import Face
@@ -181,15 +181,15 @@ def test_a_narrowed_view_shows_what_is_read(faces: Faces, monkeypatch: pytest.Mo
     cells, length = 20 * 40, batch.tokens.shape[1]
     causal = torch.ones(cells + length, cells + length, dtype=torch.bool).tril()
     for share in (0.0, 1.0):
-        monkeypatch.setattr(losses, "NARROWED_SHARE", share)
-        views = losses.narrowed_view(batch, cells, focal=3)
+        monkeypatch.setattr(handicaps, "NARROWED_SHARE", share)
+        views = handicaps.narrowed_view(batch, cells, focal=3)
         for layer in (0, 2, 3, 5):
             view = views.of(layer)[0, 0]
             assert torch.equal(view[:cells], causal[:cells])
             assert torch.equal(view[cells:, cells:], causal[cells:, cells:])
             assert view[cells:, :cells].all() == (share == 0)
         target = batch.cells[0]
-        for token in torch.nonzero(target != losses.IGNORE)[:, 0].tolist():
+        for token in torch.nonzero(target != IGNORE)[:, 0].tolist():
             assert views.behind[0, 0, cells + token, target[token]]
     assert views.behind[0, 0, cells:, :cells].float().mean() < 0.6
 
@@ -214,16 +214,16 @@ def test_guessed_kinds_are_not_learned(faces: Faces) -> None:
 def test_misreading_exchanges_characters_and_shifts_places() -> None:
     torch.manual_seed(0)
     tokens = torch.arange(v.VOCABULARY_SIZE).repeat(200, 1)
-    misread = losses.as_misread(tokens)
-    is_character = losses.is_character(tokens)
+    misread = handicaps.as_misread(tokens)
+    is_character = handicaps.is_character(tokens)
     special = tokens < v.FIRST_CHARACTER
     assert torch.equal(misread[special], tokens[special])
-    assert losses.is_character(misread[is_character]).all()
+    assert handicaps.is_character(misread[is_character]).all()
     exchanged = (misread != tokens)[is_character].float().mean()
-    assert 0.02 < exchanged < losses.MISREAD_SHARE  # only characters stand in for characters
+    assert 0.02 < exchanged < handicaps.MISREAD_SHARE  # only characters stand in for characters
     shift = (misread - tokens)[:, v.FIRST_COLUMN :]
     assert shift.abs().max() == 1
-    assert shift.abs().float().mean() == pytest.approx(losses.MISPLACED_SHARE, abs=0.02)
+    assert shift.abs().float().mean() == pytest.approx(handicaps.MISPLACED_SHARE, abs=0.02)
     assert all(
         v.column_of(t) is not None for t in misread[0, v.FIRST_COLUMN : v.FIRST_ROW].tolist()
     )
