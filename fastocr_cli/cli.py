@@ -21,7 +21,7 @@ from fastocr_cli.commands.trace import trace
 from fastocr_cli.errors import UsageError
 from fastocr_cli.version import __version__
 
-_RTPRUNE_VALUE = re.compile(r"(dynamic|off|[-+]?[\d.]+)([,:].*)?")
+_RTPRUNE_VALUE = re.compile(r"(dynamic|off|[-+]?[\d.]+)(:\w+)?(,(dynamic|[\d.]+)(:\w+)?)*")
 HELP_KEYS = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="fastocr",

@@ -1,9 +1,9 @@
 """A reader that is loaded when first needed, tries again, and survives a lack of memory.
 
-A page on which nothing was read is turned, in case it stands on its head or lies on its side. One
-that looped, was cut short or failed is read again, first at another scale, then with nothing
-pruned, as often as allowed; the best attempt is kept. When memory runs out the batch is
-halved, for good. Knows the Reader's interface and nothing of files or outputs.
+A page is turned if the model knows that it could make out nothing: it may stand on its head or lie
+on its side. One that looped, was cut short or failed is read again, first at another scale, then
+with nothing pruned, as often as allowed; the best attempt is kept. When memory runs out the batch
+is halved, for good. Knows the Reader's interface and nothing of files or outputs.
 """
 
 from __future__ import annotations
@@ -39,10 +39,12 @@ _NOTES = {
 
 @dataclass(frozen=True)
 class Attempt:
-    """What one try at a page gave; warnings say what went wrong, or what helped."""
+    """What one try at a page gave; warnings say what went wrong, or what helped. turn: degrees by
+    which the page was turned clockwise for it."""
 
     reading: PageReading
     warnings: tuple[str, ...] = ()
+    turn: int = 0
 
     @property
     def is_complete(self) -> bool:
@@ -140,9 +142,10 @@ class PatientReader:
         return self.reader.to_markdown(text)
 
     def read(self, pages: Sequence[PageImage]) -> list[Attempt]:
-        """One attempt a page, in order; several where the first is not complete."""
+        """The best attempt at each page, in order; further ones where the first is not complete or
+        read nothing."""
         best = self._read_images(pages)
-        for rung in _TURNS if self._turns else ():
+        for rung in _TURNS if self._turns and self.reader.adapter.has_aids else ():
             self._climb(rung, pages, best, [i for i, one in enumerate(best) if one.is_empty])
         for rung in self._rungs():
             bad = [i for i, attempt in enumerate(best) if self._deserves_another(attempt)]
@@ -153,10 +156,12 @@ class PatientReader:
         self, rung: Rung, pages: Sequence[PageImage], best: list[Attempt], chosen: Sequence[int]
     ) -> None:
         """Read the chosen pages that way; what is better goes into `best`."""
-        changed = [_turned(_scaled(pages[i], rung.scale), rung.turn) for i in chosen]
+        turns = [best[i].turn + rung.turn for i in chosen]
+        pairs = zip(chosen, turns, strict=True)
+        changed = [_turned(_scaled(pages[i], rung.scale), turn) for i, turn in pairs]
         again = self._read_images(changed, rung.arguments)
-        for i, attempt in zip(chosen, again, strict=True):
-            best[i] = _better(best[i], attempt, rung)
+        for i, turn, attempt in zip(chosen, turns, again, strict=True):
+            best[i] = _better(best[i], replace(attempt, turn=turn), rung)
 
     def _rungs(self) -> list[Rung]:
         rungs = [Rung(f"at {OTHER_SCALE:.0%} of the size", scale=OTHER_SCALE)]
@@ -227,14 +232,16 @@ def _failed(error: Exception) -> Attempt:
 
 def _better(old: Attempt, new: Attempt, rung: Rung) -> Attempt:
     """The new attempt if it ended better, marked as a retry if it is complete."""
-    if new.rank <= old.rank or (rung.turn and new.is_empty):
+    gains_text = old.is_empty and not new.is_empty
+    if not gains_text and (rung.turn or new.rank <= old.rank):
         return old
-    places = tuple(place and _turned_back(place, rung.turn) for place in new.reading.places)
+    places = tuple(place and _turned_back(place, new.turn) for place in new.reading.places)
     new = replace(new, reading=replace(new.reading, places=places))
     if new.reading.status is not PageStatus.OK:
         return new
     reading = replace(new.reading, status=PageStatus.RETRIED)
-    return Attempt(reading, (f"{old.reading.status} at first, read again {rung.name}",))
+    warnings = (f"{old.reading.status} at first, read again {rung.name}",)
+    return replace(new, reading=reading, warnings=warnings)
 
 
 def _scaled(page: PageImage, scale: float) -> PageImage:

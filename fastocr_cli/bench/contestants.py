@@ -54,7 +54,7 @@ class Setting:
         reader: Reader,
         max_tokens: int | None,
         *,
-        aided: bool = True,
+        aided: bool,
         method: str | None = None,
     ) -> None:
         self.method = method or reader.method
@@ -83,7 +83,7 @@ def make_settings(
     rtprune: Sequence[str] = (),
     fixation: Mapping[str, Any] | None = None,
     max_tokens: int | None = None,
-    aided: bool = True,
+    aided: bool,
 ) -> list[Setting]:
     """Dense first, then every method at every keep below 1 (where each method is dense too), then
     dense attention to prompts that RTPrune has shortened.
@@ -91,7 +91,7 @@ def make_settings(
     rtprune: its settings, as `parse_variant` reads them. fixation: further settings of "fastocr".
     Raises UsageError for a method, keep or setting there is not.
     """
-    pruned = [(f"{_RTPRUNE} {text}", parse_variant(text)) for text in rtprune]
+    pruned = {f"{_RTPRUNE} {text}": parse_variant(text) for text in rtprune}
     pairs = [("dense", 1.0)]
     for method in methods:
         check_name(method, METHODS, "method")
@@ -118,5 +118,5 @@ def make_settings(
             aided=aided,
             method=name,
         )
-        for name, settings in pruned
+        for name, settings in pruned.items()
     ]

@@ -19,7 +19,7 @@ from fastocr_cli.bench.scoring import normalise
 from fastocr_cli.models.base import ModelAdapter
 from fastocr_cli.version import __version__
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 
 
 @dataclass(frozen=True)

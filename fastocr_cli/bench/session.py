@@ -23,7 +23,7 @@ def measure(
     rtprune: Sequence[str] = (),
     rounds: int | None,
     options: Options,
-    aided: bool = False,
+    aided: bool,
     peers: bool = False,
     notify: Notify = lambda text: None,
 ) -> Outcome:

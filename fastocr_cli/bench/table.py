@@ -31,7 +31,8 @@ LEGEND = (
     (
         "x dense",
         "times faster than dense, all costs of choosing included: median of the rounds ± half "
-        "their spread; attention and decoding by the token, page from pixels to text",
+        "their spread; attention by the bytes dense would have read, decoding by the token, page "
+        "from pixels to text",
     ),
 )
 
@@ -197,7 +198,7 @@ def _verdict(outcome: Outcome) -> str:
     """The answer in a sentence, for the smallest keep of the first method."""
     pruned = [row for row in outcome.rows if row.keep is not None and row.keep < 1]
     if not pruned:
-        return "Nothing was pruned; give --keep a share below 1."
+        return "Attention was not pruned; --keep with a share below 1 does that."
     row = min((one for one in pruned if one.method == pruned[0].method), key=_keep_of)
     if row.kept is None:
         return "Nothing was read, so nothing can be said."

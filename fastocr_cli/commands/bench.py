@@ -56,8 +56,10 @@ def bench(
         bool,
         typer.Option(
             "--aided",
-            help="Read as parse does: the embedded reader with what its vision tower knows. "
-            "By default its decoder reads alone, so that what pruning takes away shows.",
+            help="Read as parse does: the embedded reader with what its vision tower reads by "
+            "itself, and (dense and fastocr only) in drafts. By default its decoder chooses every "
+            "character alone where the layout says one stands, so that what pruning takes away "
+            "shows.",
         ),
     ] = False,
     peers: Annotated[
@@ -87,7 +89,7 @@ def bench(
     pages: flags.Pages = None,
     dpi: flags.Dpi = None,
     max_pixels: flags.MaxPixels = None,
-    rotate: flags.Rotate = None,
+    rotate: flags.Turn = None,
     password: flags.Password = None,
     recursive: flags.Recursive = None,
     verbose: flags.Verbose = 0,

@@ -51,7 +51,7 @@ def calibrate(
     pages: flags.Pages = None,
     dpi: flags.Dpi = None,
     max_pixels: flags.MaxPixels = None,
-    rotate: flags.Rotate = None,
+    rotate: flags.Turn = None,
     password: flags.Password = None,
     verbose: flags.Verbose = 0,
 ) -> int:

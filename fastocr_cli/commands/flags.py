@@ -158,6 +158,11 @@ Rotate = Annotated[
     _flag("--rotate", panel=PAGES, metavar="auto|off|90|180|270", default=_of("rotate"),
           help="Turn every page clockwise; auto turns those on which nothing can be read."),
 ]
+Turn = Annotated[
+    str | None,
+    _flag("--rotate", panel=PAGES, metavar="off|90|180|270", default="off",
+          help="Turn every page clockwise."),
+]
 Password = Annotated[
     str | None,
     _flag("--password", panel=PAGES, metavar="TEXT",

@@ -42,7 +42,7 @@ def trace(
     trust_remote_code: flags.TrustRemoteCode = None,
     dpi: flags.Dpi = None,
     max_pixels: flags.MaxPixels = None,
-    rotate: flags.Rotate = None,
+    rotate: flags.Turn = None,
     password: flags.Password = None,
     verbose: flags.Verbose = 0,
 ) -> int:

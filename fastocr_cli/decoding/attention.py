@@ -7,7 +7,7 @@ Knows nothing of tokens or model families.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -46,13 +46,14 @@ class DecodeSession:
         self._was_asked = False
 
     @contextmanager
-    def step(self, width: int = 1) -> Iterator[None]:
-        """One decode step: `width` new tokens a page get slots, and attention asks this session.
+    def step(self, widths: Sequence[int]) -> Iterator[None]:
+        """One decode step: new tokens get slots, and attention asks this session.
 
+        widths: how many tokens of each page count; the others are padded to the longest.
         Raises UsageError if the model's attention did not ask: what it computed is meaningless.
         """
-        self.cache.advance(width)
-        self.policy.begin_step(self.cache.longest)
+        self.cache.advance(max(widths))
+        self.policy.begin_step(self.cache.longest, widths)
         token = _SESSION.set(self)
         try:
             yield
@@ -69,6 +70,7 @@ class DecodeSession:
         lengths = self.cache.visible(layer)
         with self.clock:
             if query.shape[1] > 1:
+                assert layer not in self._windows, "such models get no drafts"
                 return self.policy.attend(layer, query, keys, values, lengths, scale)
             query = query[:, 0]
             window = self._windows.get(layer)

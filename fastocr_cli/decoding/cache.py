@@ -67,7 +67,7 @@ class Timeline:
         return [prompt + min(count, self._ring or count) for prompt, count in pairs]
 
     def _refresh(self) -> None:
-        """slots: int64 [B, newest]; visible: int64 [B]; longest: the largest entry of visible."""
+        """slots: int64 [B, 1], the last; visible: int64 [B]; longest: its largest entry."""
         pairs = list(zip(self._prompts, self._generated, strict=True))
         ring = self._ring or max(self._generated, default=0) + 1
         slots = [prompt + max(count - 1, 0) % ring for prompt, count in pairs]
@@ -174,7 +174,7 @@ class KVCache(Cache):
         self._device = device
         self._rings = rings or {}
         self._prompt_lengths = [0] * num_rows
-        self._newest = 1
+        self._newest = 0
         self._timelines: dict[int | None, Timeline] = {}
         self._flat_slots: dict[int, Tensor] = {}
         self._restart_timelines()
@@ -183,7 +183,7 @@ class KVCache(Cache):
 
     @property
     def past_length(self) -> int:
-        """The longest page's cached positions, those of this step not counted."""
+        """The longest page's cached positions, those of a step under way not counted."""
         return max(self._timelines[None].longest - self._newest, 0)
 
     @property
@@ -226,6 +226,7 @@ class KVCache(Cache):
 
     def retract(self, counts: Sequence[int]) -> None:
         """End a step: so many of each page's newest tokens were not to be."""
+        self._newest = 0
         if any(counts):
             for timeline in self._timelines.values():
                 timeline.retract(counts)

@@ -2,9 +2,9 @@
 
 Pages are prefilled one by one, without padding, and then decode together; a page that ends leaves
 the batch. Where a page foretells its text, a step takes in a draft of it and keeps what the model
-would have written itself: fewer steps, the same tokens (speculative decoding with greedy
-verification, arXiv 2211.17192). Works on token ids and tensors; knows no file, no page image and
-no pruning method.
+would have written itself: fewer steps, and where nothing is pruned the same tokens (speculative
+decoding with greedy verification, arXiv 2211.17192); a pruned draft shares one fixation. Works on
+token ids and tensors; knows no file, no page image and no pruning method.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fastocr_cli.decoding.stopwatch import Stopwatch
 from fastocr_cli.fixation.policy import AttentionPolicy
 from fastocr_cli.models.base import ModelAdapter, PromptInputs
 
-_LONGEST_DRAFT = 32
+_LONGEST_DRAFT = 31
 _FILLER = 0
 
 
@@ -107,11 +107,11 @@ class Batch:
         """One more token for every page, and as many as its draft foretold rightly."""
         began = time.perf_counter()
         running, drafts = self.pages, self._drafts()
-        width = 1 + max(len(draft) for draft in drafts)
+        width = self._width(drafts)
         padded = [draft + [_FILLER] * (width - 1 - len(draft)) for draft in drafts]
         for page in running:
             page.begin_step(width)
-        with self._session.step(width):
+        with self._session.step([1 + len(draft) for draft in drafts]):
             logits = self._calls.decode(
                 self._tokens(padded), self._spread(width), self._places(padded), self._session
             )
@@ -128,6 +128,12 @@ class Batch:
         """What every page foretells of its next tokens; they are not written yet."""
         most = self._longest_draft if self._session.policy.takes_drafts else 0
         return [page.draft(most) if most else [] for page in self.pages]
+
+    def _width(self, drafts: list[list[int]]) -> int:
+        """Tokens a page that the longest draft asks for; few different ones where kernels are
+        compiled for each."""
+        width = 1 + max(len(draft) for draft in drafts)
+        return 1 << (width - 1).bit_length() if self._positions.is_cuda else width
 
     def _tokens(self, drafts: list[list[int]]) -> Tensor:
         """int64 [B, T]: every page's last token and its draft."""

@@ -47,7 +47,7 @@ class ModelCalls:
     def decode(
         self, tokens: Tensor, positions: Tensor, places: Tensor | None, session: DecodeSession
     ) -> Tensor:
-        """T tokens per page, within `session.step(T)`; returns logits [B, T, vocabulary].
+        """T tokens per page, within `session.step()`; returns logits [B, T, vocabulary].
 
         tokens: int64 [B, T]; positions: int64 [..., B, T]; places: int64 [B, T, axes] for models
         whose text has places.

@@ -118,7 +118,7 @@ class DenseState:
         self._pages = pages
         self._longest = 0
 
-    def begin_step(self, longest: int) -> None:
+    def begin_step(self, longest: int, widths: Sequence[int] = ()) -> None:
         self._longest = longest
 
     def attend(

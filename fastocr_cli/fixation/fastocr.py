@@ -99,8 +99,8 @@ class FastOCRState(PruningState):
         has_choice = self._finder.choice is not None and settings.focal_output == "sparse"
         return super().takes_drafts or (is_plain and has_choice and not self._is_probing)
 
-    def begin_step(self, longest: int) -> None:
-        super().begin_step(longest)
+    def begin_step(self, longest: int, widths: Sequence[int] = ()) -> None:
+        super().begin_step(longest, widths)
         self._end_probe_step()
         self._step += 1
         self._is_entered = False

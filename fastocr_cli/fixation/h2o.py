@@ -51,9 +51,9 @@ class H2OState(PruningState):
         self._held = self.tokens.counts.clone()
         self._most = self.tokens.patches.shape[1]
 
-    def begin_step(self, longest: int) -> None:
+    def begin_step(self, longest: int, widths: Sequence[int] = ()) -> None:
         """Every step but the first may hold half of what the one before held."""
-        super().begin_step(longest)
+        super().begin_step(longest, widths)
         if self._attention:
             self._held = torch.maximum(self._held // 2, self.budgets)
             self._most = max(self._most // 2, self.largest)

@@ -46,8 +46,8 @@ class PolicyStats:
     kv_rows_skipped: cached positions, counted per layer and step, that dense attention would have
         read and this policy did not.
     gaze: int64 [steps]; per decode step the index into the layout's `positions` of the most
-        attended visual token, -1 where unknown; None if the policy does not look. Step s predicts
-        generated token s + 1; the first token comes from prefill.
+        attended visual token, -1 where unknown; None if the policy does not look. The first
+        generated token comes from prefill; without drafts step s predicts token s + 1.
     extra: anything else worth reporting, JSON-friendly.
     """
 
@@ -65,8 +65,12 @@ class PolicyState(Protocol):
     def takes_drafts(self) -> bool:
         """Whether the next step may take in several tokens a page."""
 
-    def begin_step(self, longest: int) -> None:
-        """A decode step begins; `longest` is the largest entry of this step's `lengths`."""
+    def begin_step(self, longest: int, widths: Sequence[int] = ()) -> None:
+        """A decode step begins.
+
+        longest: the largest entry of this step's `lengths`. widths: how many new tokens of each
+        page count, one by default; where others have more, the rest is padding.
+        """
 
     def attend(
         self,

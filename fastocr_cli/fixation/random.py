@@ -44,8 +44,8 @@ class RandomState(PruningState):
         self._generator = torch.Generator().manual_seed(policy.seed)
         self._drawn: Fixation | None = None
 
-    def begin_step(self, longest: int) -> None:
-        super().begin_step(longest)
+    def begin_step(self, longest: int, widths: Sequence[int] = ()) -> None:
+        super().begin_step(longest, widths)
         self._drawn = None
 
     def attend_layer(self, call: Call) -> Tensor:

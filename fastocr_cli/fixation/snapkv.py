@@ -56,8 +56,8 @@ class SnapKVState(PruningState):
         self._votes: dict[int, Tensor] = {}
         self._kept: dict[int, Fixation] = {}
 
-    def begin_step(self, longest: int) -> None:
-        super().begin_step(longest)
+    def begin_step(self, longest: int, widths: Sequence[int] = ()) -> None:
+        super().begin_step(longest, widths)
         self._step += 1
 
     def attend_layer(self, call: Call) -> Tensor:

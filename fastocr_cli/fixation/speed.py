@@ -64,9 +64,9 @@ class TimedState:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._state, name)
 
-    def begin_step(self, longest: int) -> None:
+    def begin_step(self, longest: int, widths: Sequence[int] = ()) -> None:
         began = self._clock()
-        self._state.begin_step(longest)
+        self._state.begin_step(longest, widths)
         self.seconds += self._clock() - began
 
     def attend(self, *arguments: Any) -> Tensor:

@@ -91,6 +91,7 @@ class PruningState(ABC):
         self.ledger = Ledger(self.tokens, trace=trace > 0)
         self._looked_at = max(trace, 1)
         self._longest = 0
+        self._widths: Sequence[int] = ()
         self._last_set: tuple[Fixation, AttendedSet] | None = None
         self._plan_rows()
 
@@ -98,8 +99,8 @@ class PruningState(ABC):
     def takes_drafts(self) -> bool:
         return not self.needs_attention
 
-    def begin_step(self, longest: int) -> None:
-        self._longest = longest
+    def begin_step(self, longest: int, widths: Sequence[int] = ()) -> None:
+        self._longest, self._widths = longest, widths
         self.ledger.begin_step()
 
     def attend(
@@ -170,14 +171,19 @@ class PruningState(ABC):
     ) -> Tensor:
         """The scores of `scored` without the attention: reads the keys of these heads alone.
 
-        Those of a draft are taken over all its tokens, of which none counts as seen text."""
+        Those of a draft are taken over all its tokens; all see the text up to the first of them.
+        Padding asks with nothing, which favours no patch.
+        """
         group = self.shape.num_heads // self.shape.num_kv_heads
         kv_heads = {head // group for head in heads or range(self.shape.num_heads)}
         self.ledger.scored(0.5 * len(kv_heads) / self.shape.num_kv_heads)
         query, lengths = call.query, call.lengths
         if call.is_draft:
             tokens = query.shape[1]
-            query, lengths = fold(query, self.shape.num_kv_heads), lengths - tokens
+            widths = torch.tensor(self._widths, device=query.device)
+            is_real = torch.arange(tokens, device=query.device) < widths[:, None]
+            query = query * is_real[:, :, None, None]
+            query, lengths = fold(query, self.shape.num_kv_heads), lengths - tokens + 1
             heads = heads and folded_heads(heads, tokens, group)
         return gaze_scores(
             query,

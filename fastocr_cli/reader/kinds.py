@@ -26,8 +26,9 @@ _FEW = 3
 _BLOCK_STEP, _BLOCK_INDENT = 1.9, 4 * EM
 """Below one line of a block, in the page's own pitch, and beside its start, in columns, within
 which the next begins."""
-_TABLE_STEP, _ROW_GAP = 5.0, 1.7
-"""Rows between two rows of one table, at most; and how much more than between the two above."""
+_TABLE_STEP, _ROW_STEP, _ROW_GAP = 5.0, 2.6, 1.7
+"""Rows between two rows of one table: at most, always possible, and how much more than anywhere
+above in it."""
 _COLUMN_ROWS = 8.0
 """Rows above and below a line within which others tell how wide its column is."""
 _SPACE = 0.3 * EM
@@ -36,8 +37,11 @@ _TELLING_ROOM = 2 * EM
 less likely that this one goes on."""
 _HEADING_SIZES = ((1.45, LineKind.HEADING_1), (1.14, LineKind.HEADING_2))
 """Type over the usual of the page, at least."""
-_HEADING_LINES, _HEADING_LETTERS = 3, 3
-"""Lines that follow each other in large type at most, letters in one at least."""
+_HEADING_LINES = 3
+"""Lines that follow each other in large type, at most."""
+_EVEN, _FEW_STEPS = 0.8, 8
+"""Steps from letter to letter that vary so much less about their mean than about the letters' usual
+widths are a typewriter's; not judged by fewer."""
 _SIZE_TELLS = 0.1
 """What is left of the chance that a line in large type is none of a heading."""
 
@@ -73,7 +77,7 @@ def _chances(lines: Sequence[TextLine], i: int, step: float, heading: LineKind |
         chances[_at(LineKind.LINE)] = 0.0
     else:
         chances[_at(LineKind.LINE)] *= np.exp(-_room(above, line, lines) / _TELLING_ROOM)
-    if heading is not None:
+    if heading is not None and int(chances.argmax()) != _at(LineKind.CODE):
         chances *= _SIZE_TELLS
         chances[_at(heading)] += 1.0
     return chances
@@ -91,13 +95,14 @@ def _is_below(above: TextLine, line: TextLine, step: float) -> bool:
 
 def _is_next_row(lines: Sequence[TextLine], i: int) -> bool:
     """Whether a row goes on with the table above it: not across a gap wider than between rows."""
-    line, above = lines[i], lines[i - 1] if i else None
-    if above is None or not above.cells:
-        return False
-    step = _TABLE_STEP
-    if i > 1 and lines[i - 2].cells and _is_below(lines[i - 2], above, _TABLE_STEP):
-        step = min(step, _ROW_GAP * (above.row - lines[i - 2].row))
-    return _is_below(above, line, step)
+    widest, j = 0.0, i - 1
+    while j > 0 and lines[j].cells and lines[j - 1].cells:
+        step = lines[j].row - lines[j - 1].row
+        if not _is_below(lines[j - 1], lines[j], _TABLE_STEP):
+            break
+        widest, j = max(widest, step), j - 1
+    most = min(_TABLE_STEP, max(_ROW_STEP, _ROW_GAP * widest)) if widest else _TABLE_STEP
+    return i > 0 and bool(lines[i - 1].cells) and _is_below(lines[i - 1], lines[i], most)
 
 
 def _room(above: TextLine, line: TextLine, lines: Sequence[TextLine]) -> float:
@@ -122,8 +127,8 @@ def _headings(lines: Sequence[TextLine], step: float) -> list[LineKind | None]:
     letters = [sum(len(word.glyphs) for word in line.words) for line in lines]
     usual = _weighted_median(sizes, letters)
     levels = [
-        _level(size / usual) if count >= _HEADING_LETTERS and not line.cells else None
-        for size, count, line in zip(sizes, letters, lines, strict=True)
+        None if line.cells or is_monospaced(line) else _level(size / usual)
+        for size, line in zip(sizes, lines, strict=True)
     ]
     found: list[LineKind | None] = []
     for run in _runs(lines, levels, step):
@@ -153,9 +158,22 @@ def _runs(
 
 
 def type_size(line: TextLine) -> float:
-    """How wide its characters are beside the usual ones of body text."""
+    """How wide its characters are beside the usual ones of body text, a column less: a line of few
+    letters is not to be thought large because its ends were rounded outwards."""
     usual = sum(width_of(glyph.likeliest) for word in line.words for glyph in word.glyphs)
-    return sum(word.stop - word.start for word in line.words) / (COLUMNS_PER_CELL * usual)
+    width = sum(word.stop - word.start for word in line.words)
+    return max(0, width - 1) / (COLUMNS_PER_CELL * usual)
+
+
+def is_monospaced(line: TextLine) -> bool:
+    """Whether its letters stand at even distances; then their width says nothing of their size."""
+    pairs = [pair for word in line.words for pair in pairwise(word.glyphs)]
+    if len(pairs) < _FEW_STEPS:
+        return False
+    steps = np.array([right.start - left.start for left, right in pairs], float)
+    usual = np.array([width_of(left.likeliest) for left, _ in pairs])
+    fitted = usual * (steps @ usual) / (usual @ usual)
+    return bool(np.abs(steps - steps.mean()).sum() < _EVEN * np.abs(steps - fitted).sum())
 
 
 def _weighted_median(values: Sequence[float], weights: Sequence[int]) -> float:

@@ -139,9 +139,16 @@ def _next_word(
 def _first_level(words: Sequence[Word], height: float) -> Word | None:
     """The first of words sorted by start that stands on this level; where two lines come close and
     both have a word there, that of the nearer line."""
-    level = [word for word in words if abs(word.height - height) <= _LEVEL]
-    there = (word for word in level if word.start < level[0].stop)
-    return min(there, key=lambda word: abs(word.height - height), default=None)
+    nearest: Word | None = None
+    end = math.inf
+    for word in words:
+        if word.start >= end:
+            break
+        away = abs(word.height - height)
+        if away <= _LEVEL and (nearest is None or away < abs(nearest.height - height)):
+            end = word.stop if nearest is None else end
+            nearest = word
+    return nearest
 
 
 def _neighbours(lines: Sequence[TextLine]) -> dict[int, int]:

@@ -22,14 +22,16 @@ _KIND_WEIGHT = 2.0
 """How much the tower's and the layout's likelihood of a line's kind counts beside the decoder's."""
 _TOWER_WEIGHT, _FLOOR = 2.5, 0.003
 """How much the tower's likelihood of a character counts beside the decoder's, and its floor."""
-_LIKELY = 0.5
+_HOPE = 0.5
+"""A draft ends where it would be less likely than that to be right all along."""
 _BULLETS = {v.character_id(mark) for mark in "•·–-*"}
 
 
 class ReadingOrder:
     """One page's place, followed token by token.
 
-    aided: whether the tower has a say in kinds and characters; without, the decoder decides alone.
+    aided: whether the tower has a say in kinds and characters; without, it says only where the next
+        word or character stands, and the decoder alone what it is.
     """
 
     def __init__(self, evidence: Evidence, *, aided: bool = True) -> None:
@@ -62,7 +64,7 @@ class ReadingOrder:
         while len(tokens) < most and (expected := ahead._expected()) is not None:
             token, certainty = expected
             chance *= certainty
-            if chance < _LIKELY:
+            if chance < _HOPE:
                 break
             tokens.append(token)
             ahead.add(token)
@@ -75,7 +77,8 @@ class ReadingOrder:
             return (step.likeliest, step.certainty) if isinstance(step, Glyph) else (step, 1.0)
         if self._next_line == len(self._lines):
             return None
-        return int(self.bias().argmax()), 1.0
+        chances = self._kinds[self._next_line]
+        return int(chances.argmax()) + min(LineKind), float(chances.max() / chances.sum())
 
     def bias(self) -> Floats:
         """What to add to the logits of the next token, [vocabulary]; -inf for what the page does

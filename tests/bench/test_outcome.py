@@ -66,7 +66,7 @@ def test_parts_are_named() -> None:
 
 
 def test_dense_alone_says_so() -> None:
-    assert "Nothing was pruned" in printed(outcome({}))
+    assert "Attention was not pruned" in printed(outcome({}))
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png"])

@@ -33,7 +33,7 @@ class FakeReader:
 
     def __init__(self, behave: Behaviour | None = None, keep: float = 1.0) -> None:
         self.adapter = SimpleNamespace(
-            name="fake", revision="r1", device=SimpleNamespace(type="cpu")
+            name="fake", revision="r1", device=SimpleNamespace(type="cpu"), has_aids=True
         )
         self.keep = keep
         self.behave = behave or (lambda page, keep: PageStatus.OK)

@@ -188,7 +188,25 @@ def test_a_page_that_no_turn_helps_stays_as_it_was():
     assert reader.batches == [1, 1, 1, 1]
 
 
-def test_pages_are_turned_only_if_asked():
+def test_what_is_read_after_a_turn_stays_turned():
+    """On its head and too long for the first attempt: the other scale reads it turned as well."""
+
+    def behave(image, keep):
+        if image.pixels[-1, -1].mean() > 128:
+            return PageStatus.FAILED
+        return OK if image.width_px < WIDTH else LOOPED
+
+    page = cornered()
+    page.pixels[:4, :4] = 0
+    (attempt,) = patient(FakeReader(behave), turns=True).read([page])
+    assert (attempt.reading.status, attempt.turn) == (PageStatus.RETRIED, 180)
+    assert attempt.reading.places[1] == pytest.approx((0.7, 0.6, 0.9, 0.8))
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_pages_are_turned_only_if_asked_and_the_model_knows_what_it_cannot_read(asked):
     reader = turning(180)
-    (attempt,) = patient(reader, max_retries=0).read([cornered()])
+    reader.adapter.has_aids = not asked
+    (attempt,) = patient(reader, turns=asked, max_retries=0).read([cornered()])
     assert attempt.reading.status is PageStatus.FAILED
+    assert reader.batches == [1]

@@ -87,9 +87,28 @@ def test_right_drafts_save_steps_and_reads() -> None:
     [plain] = written(ToyAdapter(model), [7])
     [drafted] = written(ForetellingAdapter(model, [plain.token_ids]), [7])
     assert plain.stats.decode_steps == STEPS - 1
-    assert drafted.stats.decode_steps == 2  # 32 foretold and one more, then the rest
+    assert drafted.stats.decode_steps == 2  # 31 foretold and one more, then the rest
     row = 3 * 2 * (2 * 16 * 4)  # 3 layers, K and V of 2 heads x 16 floats
-    assert drafted.stats.kv_bytes_dense == (7 + 33 + 7 + STEPS - 1) * row
+    assert drafted.stats.kv_bytes_dense == (7 + 32 + 7 + STEPS - 1) * row
+
+
+def test_pruned_drafts_in_a_batch_are_those_alone() -> None:
+    """Where pages foretell different lengths, no page's padding has a say in another's fixation."""
+    model = toy_llama(gain=1.2)
+    policy = make_policy("fastocr", 0.2, focal_layers="1", minimum=1)
+    lengths = [30, 34, 26]
+    prompts = random_prompts(lengths, visual=20)
+    plain = generate(ToyAdapter(model), prompts, policy=DENSE, max_tokens=STEPS)
+    texts = [list(one.token_ids[:count]) for one, count in zip(plain, (40, 0, 9), strict=True)]
+    together = generate(ForetellingAdapter(model, texts), prompts, policy=policy, max_tokens=STEPS)
+    for text, given_prompt, one in zip(texts, prompts, together, strict=True):
+        adapter = ForetellingAdapter(model, [text])
+        [alone] = generate(adapter, [given_prompt], policy=policy, max_tokens=STEPS)
+        assert one.token_ids == alone.token_ids
+        assert 0 < one.stats.keep_all_layers == alone.stats.keep_all_layers < 1
+        assert one.places == alone.places
+        assert all(one.places[1:])
+    assert together[0].stats.decode_steps < STEPS - 1
 
 
 def test_an_unaided_page_gets_no_drafts() -> None:

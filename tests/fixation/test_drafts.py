@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -9,6 +10,7 @@ from fastocr_cli.fixation import make_policy
 from fastocr_cli.fixation.dense import DensePolicy, dense_attention
 from fastocr_cli.fixation.drafts import fold, folded_heads
 from fastocr_cli.fixation.policy import PolicyState
+from fastocr_cli.fixation.state import Call
 from tests.fixation.scene import Page, Scene
 
 PAGES = [Page(6, 9, row_ends=True), Page(5, 8, before=0, after=7)]
@@ -18,7 +20,7 @@ WIDTH = 3
 def drafted(scene: Scene, state: PolicyState, layers: int = 4) -> Tensor:
     """All layers of one step that takes in `WIDTH` tokens a page: [layers, B, T, Hq, D]."""
     lengths = scene.lengths(WIDTH - 1)
-    state.begin_step(int(lengths.max()))
+    state.begin_step(int(lengths.max()), [WIDTH] * len(lengths))
     return torch.stack(
         [
             state.attend(
@@ -78,19 +80,24 @@ def test_a_draft_has_one_fixation_for_all_its_tokens() -> None:
             torch.testing.assert_close(again[2, row, token], alone[0])
 
 
-def test_scores_of_a_draft_are_the_sum_of_its_tokens() -> None:
-    """Of two heads of different KV heads, with the draft itself unseen."""
+@pytest.mark.parametrize("heads", [None, [1, 2], [3]])
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_scores_of_a_draft_are_the_mean_of_its_tokens(heads: list[int] | None, width: int) -> None:
+    """All see the first token and no other, and padding adds to all patches alike."""
     scene = Scene(PAGES[:1], steps=WIDTH)
     state = scene.start(make_policy("fastocr", 0.2, focal_layers="1"))
-    seen: list[Tensor] = []
-    state.choose = lambda scores: seen.append(scores) or type(state).choose(state, scores)
-    drafted(scene, state, layers=2)
-    positions = PAGES[0].layout.positions[~PAGES[0].layout.structural]
-    before = int(scene.prompts[0])
+    state.begin_step(0, [width])
+    query = scene.queries[:, 1].transpose(0, 1)
+    lengths = scene.lengths(WIDTH - 1)
+    call = Call(1, query, scene.keys[1], scene.values[1], lengths, scene.scale)
+    scores = state.scores(call, heads)[0]
+    before = int(scene.prompts[0]) + 1
     keys = scene.keys[1, 0, :before].repeat_interleave(2, dim=1)
-    logits = torch.einsum("thd,nhd->thn", scene.queries[:, 1, 0], keys) * scene.scale
-    expected = logits.softmax(-1).mean(dim=(0, 1))[positions]
-    torch.testing.assert_close(seen[0][0], expected)
+    logits = torch.einsum("thd,nhd->thn", scene.queries[:width, 1, 0], keys) * scene.scale
+    positions = PAGES[0].layout.positions[~PAGES[0].layout.structural]
+    weights = logits.softmax(-1)[:, heads or slice(None)].mean(dim=(0, 1))[positions]
+    padding = (WIDTH - width) / before
+    torch.testing.assert_close(scores, (width * weights + padding) / WIDTH)
 
 
 def test_folded_heads_are_found_again() -> None:

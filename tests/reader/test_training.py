@@ -189,8 +189,17 @@ def test_a_narrowed_view_shows_what_is_read(faces: Faces, monkeypatch: pytest.Mo
             assert torch.equal(view[cells:, cells:], causal[cells:, cells:])
             assert view[cells:, :cells].all() == (share == 0)
         target = batch.cells[0]
-        for token in torch.nonzero(target != IGNORE)[:, 0].tolist():
+        known = torch.nonzero(target != IGNORE)[:, 0].tolist()
+        for token in known:
             assert views.behind[0, 0, cells + token, target[token]]
+    monkeypatch.setattr(handicaps, "_WINDOW_SIZES", ((0, 0), (0, 0)))
+    monkeypatch.setattr(handicaps, "_STRAY_SHARES", (0.0,))
+    monkeypatch.setattr(torch, "randint", lambda *sizes: torch.tensor(sizes[0] - (len(sizes) < 3)))
+    seen = handicaps.narrowed_view(batch, cells, focal=3).before[0, 0, cells:, :cells]
+    lag = handicaps._LONGEST_LAG
+    for token in known[lag:]:
+        wanted = [] if target[token - lag] == IGNORE else [int(target[token - lag])]
+        assert seen[token].nonzero()[:, 0].tolist() == wanted
     assert views.behind[0, 0, cells:, :cells].float().mean() < 0.6
 
 

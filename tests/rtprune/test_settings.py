@@ -36,6 +36,7 @@ def test_options():
 
 def test_temperature_follows_the_variant():
     assert parse_rtprune(True, ["merge=peaked"]).plan_temperature == 0.05
+    assert parse_rtprune(True, ["merge=mean"]).plan_temperature == float("inf")
 
 
 def test_a_bench_writes_settings_in_a_word() -> None:
@@ -44,7 +45,6 @@ def test_a_bench_writes_settings_in_a_word() -> None:
     for wrong in ("off", "0.25:nonsense", "much"):
         with pytest.raises(UsageError):
             parse_variant(wrong)
-    assert parse_rtprune(True, ["merge=mean"]).plan_temperature == float("inf")
 
 
 @pytest.mark.parametrize(
