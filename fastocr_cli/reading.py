@@ -99,6 +99,8 @@ class Reader:
     def batch_size(self) -> int:
         """How many pages to give to `read` at once on this reader's device."""
         kind = self.adapter.device.type
+        if kind == "cpu" and self.adapter.has_aids:
+            return 1  # drafts fill a step as well as other pages would, and no page waits
         shape = DecoderFacts.of(self.adapter.decoder_config).shape
         row_bytes = 2 * shape.num_kv_heads * shape.head_dim * self.adapter.dtype.itemsize
         page_bytes = 4096 * shape.num_layers * row_bytes

@@ -14,6 +14,7 @@ from fastocr_cli.models.base import ModelAdapter
 from fastocr_cli.results import PageImage, PageStatus
 from fastocr_cli.rtprune.settings import RTPruneSettings
 from tests.models.tiny import page
+from tests.models.tiny_reader import tiny_reader
 
 LoadAdapter = Callable[[str], ModelAdapter]
 PAGES = [page(120, 90, seed=1), page(60, 200, seed=2), page(90, 60, seed=3)]
@@ -29,7 +30,12 @@ def test_from_pretrained_takes_a_folder(checkpoint: Callable[[str], Path]) -> No
     reader = Reader.from_pretrained(folder, device="cpu", offline=True)
     assert "<|image_pad|>" in reader.prompt
     assert reader.prompt.count("<|image_pad|>") == 1
-    assert reader.batch_size >= 1
+    assert reader.batch_size > 1
+
+
+def test_pages_that_draft_need_no_company_on_a_cpu(tmp_path: Path) -> None:
+    reader = Reader.from_pretrained(str(tiny_reader(tmp_path)), device="cpu")
+    assert reader.batch_size == 1
 
 
 def test_a_reading_says_everything(reader: Reader) -> None:
