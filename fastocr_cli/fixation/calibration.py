@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 BESIDE_MODEL = "fixation.json"
 """Name under which a calibration travels in a model's folder."""
 
-TAUGHT_STRIDE = 4
-"""Steps in which a taught gaze is asked once: a page holds many more patches than a few characters
-move on."""
+TAUGHT_STRIDE = 2
+"""Steps in which a taught gaze is asked once. At keep 0.05 the embedded reader's decoder alone kept
+104 % of its accuracy when asked in every step, 102 % in every second and 98 % in every fourth: what
+it loses is the first characters of a line."""
 
 _FORMAT = 1
 _TABLES = ("within", "across", "total", "by_head")

@@ -34,7 +34,7 @@ class FixationSettings:
     focal_output: whether a focal layer only scores everything with its queries and then attends to
         what it chose (sparse; reads no dropped value), or attends to everything too (dense).
     focal_stride: focal layers choose in every so many steps; in between they too reuse. None is 1,
-        with reuse 4 in a model whose gaze was taught, which writes a word in about as many.
+        with reuse 2 in a model whose gaze was taught, which moves on little from step to step.
     rest: patches left out are dropped (drop), or answered for by one token, the page's mean (mean).
     reuse: layers before the first focal one use the previous step's fixation; else they are dense.
     dilation: cells of the page grid by which a reused fixation is widened on every side.

@@ -28,7 +28,11 @@ LIKELY, SURE = 0.5, 0.9
 _KINDS = slice(min(LineKind), max(LineKind) + 1)
 _LEGIBLE_SHARE = 0.53
 """Inked columns that must show one character for sure. Printed Latin text has 0.8 to 0.9 of them,
-a light typewriter face 0.6, Cyrillic 0.5, Chinese hardly any."""
+a light typewriter face 0.6, Cyrillic 0.5, text on its head 0.35, Chinese hardly any."""
+_STRETCH, _LEGIBLE_STRETCH, _LEGIBLE_PART = 60, 0.75, 0.12
+"""A page with faces the tower does not know is legible for the sake of the others: stretches of so
+many columns, a third of them inked, that are sure to that share, and their share of the ink.
+Cyrillic has 0.03 of them, text on its head 0.02."""
 _NEW_CHARACTER, _SAME_CHARACTER = 0.5, 0.15
 """Chance of an edge that parts columns which show the same, or different, characters."""
 _SPACE = (0.7, 0.2, 0.05)
@@ -132,7 +136,11 @@ class Evidence:
         self._certainty = self.shows[..., 1:].max(-1) * (self.ink > 0)
         chances = self._certainty[self.ink > 0]
         self.is_text = bool(chances.size) and float(chances.mean()) > LIKELY
-        self.is_legible = bool(chances.size) and float((chances > SURE).mean()) > _LEGIBLE_SHARE
+        is_sure = self._certainty > SURE
+        self.is_legible = bool(chances.size) and (
+            float(is_sure[self.ink > 0].mean()) > _LEGIBLE_SHARE
+            or _legible_part(self.ink > 0, is_sure) > _LEGIBLE_PART
+        )
 
     @cached_property
     def words(self) -> list[Word]:
@@ -280,6 +288,17 @@ class Evidence:
         """How much of what a row shows another shows as well."""
         own = self.shows[row, span, 1:]
         return float(np.minimum(own, self.shows[other, span, 1:]).sum() / own.sum())
+
+
+def _legible_part(inked: Bools, is_sure: Bools) -> float:
+    """Share of the ink that stands in legible stretches. inked, is_sure: [rows, columns]."""
+    room = -inked.shape[1] % _STRETCH
+    ink, sure = (
+        np.pad(one, ((0, 0), (0, room))).reshape(len(one), -1, _STRETCH).sum(-1)
+        for one in (inked, is_sure)
+    )
+    is_legible = (3 * ink >= _STRETCH) & (sure > _LEGIBLE_STRETCH * ink)
+    return float(ink[is_legible].sum() / max(ink.sum(), 1))
 
 
 def _strip(word: Word) -> slice:

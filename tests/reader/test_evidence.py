@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import Evidence
+from fastocr_cli.reader.evidence import Evidence, _legible_part
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.results import PageStatus
 from tests.reader.test_order import COLUMNS, ROWS, page_of
@@ -47,6 +47,16 @@ def test_what_is_not_our_writing_is_not_read(certainty: float, status: PageStatu
     order = ReadingOrder(seen)
     assert np.flatnonzero(np.isfinite(order.bias())).tolist() == [v.EOS]
     assert order.empty_status is status
+
+
+def test_a_page_is_read_for_the_sake_of_the_faces_that_are_known() -> None:
+    inked = np.ones((20, 120), bool)
+    inked[:, 100:] = False
+    sure = np.zeros_like(inked)
+    sure[:, ::2] = True  # half of the columns everywhere: the look of another script
+    assert _legible_part(inked, sure) == 0
+    sure[:5] = True  # five lines of a known face
+    assert _legible_part(inked, sure) == 0.25
 
 
 def test_clear_print_is_read() -> None:

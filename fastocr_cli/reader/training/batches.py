@@ -24,6 +24,9 @@ from fastocr_cli.reader.training.typeset import typeset_page
 
 BATCHES_PER_BLOCK = 4
 CROPS_PER_PAGE = 5
+_PROSE_SHARES, _PROSE_WEIGHTS = (0.97, 0.6, 0.0), (0.5, 0.2, 0.3)
+"""Shares of prose on a page, the rest being codes and shuffled words, and how often each; more of
+these than documents hold, for they alone teach to read what cannot be guessed."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,8 @@ class Sources:
         em_px = min(max(rng.gauss(18.5, 2.5), 12.5), 28.0)
         if self.documents and rng.random() < self.share_found:
             return found_page(rng, self.documents, em_px)
-        return typeset_page(rng, self.faces, em_px, held_out=self.held_out)
+        prose = rng.choices(_PROSE_SHARES, _PROSE_WEIGHTS)[0]
+        return typeset_page(rng, self.faces, em_px, held_out=self.held_out, prose_share=prose)
 
 
 @dataclass(frozen=True)

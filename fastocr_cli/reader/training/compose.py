@@ -83,7 +83,7 @@ class Composer:
         self.faker = _faker()
         self.faker.seed_instance(rng.randrange(1 << 30))
         self.bullet = rng.choice([mark for mark in _BULLETS if faces[0].draws(mark)] or ["-"])
-        by_chance = rng.choices([0.97, 0.6, 0.0], [0.5, 0.2, 0.3])[0]
+        by_chance = rng.choices([0.97, 0.6, 0.0], [0.72, 0.16, 0.12])[0]
         self.prose_share = by_chance if prose_share is None else prose_share
 
     def header(self) -> list[Piece]:
