@@ -107,7 +107,7 @@ def _frame_accuracy(axis: Any, outcome: Outcome) -> None:
         "Accuracy kept, % of dense" if has_truth else "Same text as dense, %",
         loc="left", fontsize=11, fontweight="bold",
     )  # fmt: skip
-    axis.set_ylim(0, 104)
+    axis.set_ylim(0, 108)
     at = TARGET_KEEP, 100 * TARGET_KEPT
     axis.plot(*at, marker="*", markersize=17, color="#f2b705", markeredgecolor="#6b5200", zorder=2)
     axis.annotate(

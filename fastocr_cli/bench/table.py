@@ -13,8 +13,9 @@ from fastocr_cli.bench.figures import Quotient, Row
 from fastocr_cli.bench.outcome import Outcome
 
 NONE = "-"
-WIDTH = 118
-"""Columns that the whole table takes; on a narrower terminal it leaves some figures to --json."""
+WIDTH, PREFILL_WIDTH = 118, 16
+"""Columns that the whole table takes, and more with RTPrune's rows; on a narrower terminal it
+leaves some figures to --json."""
 GOOD, FAIR = 0.98, 0.90
 """Shares of accuracy kept from which on a row is green or yellow."""
 
@@ -98,9 +99,8 @@ def _columns(has_truth: bool, is_prefill_pruned: bool) -> list[_Column]:
 
 def _table(outcome: Outcome, width: int) -> Table:
     has_truth = any(row.cer is not None for row in outcome.rows)
-    is_prefill_pruned = any(row.method.startswith("rtprune") for row in outcome.rows)
-    possible = _columns(has_truth, is_prefill_pruned)
-    columns = [one for one in possible if one.is_essential or width >= WIDTH]
+    possible = _columns(has_truth, _is_prefill_pruned(outcome))
+    columns = [one for one in possible if one.is_essential or width >= whole_width(outcome)]
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("\nmethod", no_wrap=True)
     for column in columns:
@@ -108,6 +108,14 @@ def _table(outcome: Outcome, width: int) -> Table:
     for row in outcome.rows:
         table.add_row(row.method, *(column.cell(row) for column in columns))
     return table
+
+
+def whole_width(outcome: Outcome) -> int:
+    return WIDTH + PREFILL_WIDTH * _is_prefill_pruned(outcome)
+
+
+def _is_prefill_pruned(outcome: Outcome) -> bool:
+    return any(row.method.startswith("rtprune") for row in outcome.rows)
 
 
 def _legend() -> Table:

@@ -166,11 +166,11 @@ class _Progress:
 def _show(outcome: Outcome) -> None:
     from rich.console import Console
 
-    from fastocr_cli.bench.table import WIDTH, print_outcome
+    from fastocr_cli.bench.table import print_outcome, whole_width
 
     console = Console()
     if not console.is_terminal:
-        console = Console(width=WIDTH)
+        console = Console(width=whole_width(outcome))
     print_outcome(outcome, console)
 
 

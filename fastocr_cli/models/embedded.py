@@ -23,7 +23,7 @@ from fastocr_cli.results import Box
 
 MOST_CELLS = 12_000
 """Visual tokens a page may have; larger pages are scaled down."""
-FEWEST_TOKENS = 64
+FEWEST_TOKENS = 1024
 TOKENS_PER_INKED_CELL = 3
 """A cell holds two to three characters, and each line inks more than one row of cells."""
 
