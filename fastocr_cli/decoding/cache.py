@@ -9,6 +9,7 @@ contiguous row; models are handed transposed views.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -84,7 +85,8 @@ class KVLayer(CacheLayerMixin):
 
     def __init__(self, owner: KVCache, timeline: Timeline):
         super().__init__()
-        self._owner = owner
+        # Not a cycle: a page's keys and values go when its batch does, not at the next collection.
+        self._owner = weakref.proxy(owner)
         self.timeline = timeline
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:

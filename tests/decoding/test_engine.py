@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
 import torch
 
-from fastocr_cli.decoding.engine import generate
+from fastocr_cli.decoding.engine import Batch, generate
+from fastocr_cli.decoding.pages import Page
 from fastocr_cli.decoding.prefill import PrunedPrompt
 from fastocr_cli.decoding.stopping import RepetitionLimits
 from fastocr_cli.errors import UsageError
@@ -129,6 +132,22 @@ def test_stats_add_up() -> None:
     # 5 steps read 21 + 22 + ... + 25 rows of K and V (2 heads x 16 floats each) in 3 layers.
     assert first.stats.kv_bytes_dense == sum(range(21, 26)) * 3 * 2 * (2 * 16 * 4)
     assert first.stats.kv_bytes_read == first.stats.kv_bytes_dense
+
+
+def test_a_batch_leaves_nothing_behind() -> None:
+    """Keys and values are freed with their batch and do not wait for the garbage collector."""
+    adapter = ToyAdapter(toy_llama())
+    [given] = random_prompts([20], visual=5)
+    gc.disable()
+    try:
+        with torch.inference_mode():
+            batch = Batch(adapter, [Page(adapter, given, 6)], DENSE)
+            batch.step()
+        cache = weakref.ref(batch._cache)
+        del batch
+        assert cache() is None
+    finally:
+        gc.enable()
 
 
 def test_no_pages() -> None:
