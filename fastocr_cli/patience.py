@@ -17,6 +17,7 @@ import numpy as np
 from PIL import Image
 
 from fastocr_cli.errors import FastocrError
+from fastocr_cli.raster.base import turned
 from fastocr_cli.record.revision import revision_of
 from fastocr_cli.results import Box, PageImage, PageReading, PageStats, PageStatus
 
@@ -158,7 +159,8 @@ class PatientReader:
         """Read the chosen pages that way; what is better goes into `best`."""
         turns = [best[i].turn + rung.turn for i in chosen]
         pairs = zip(chosen, turns, strict=True)
-        changed = [_turned(_scaled(pages[i], rung.scale), turn) for i, turn in pairs]
+        scaled = [(_scaled(pages[i], rung.scale), turn) for i, turn in pairs]
+        changed = [replace(page, pixels=turned(page.pixels, turn)) for page, turn in scaled]
         again = self._read_images(changed, rung.arguments)
         for i, turn, attempt in zip(chosen, turns, again, strict=True):
             best[i] = _better(best[i], replace(attempt, turn=turn), rung)
@@ -250,13 +252,6 @@ def _scaled(page: PageImage, scale: float) -> PageImage:
     size = (max(1, round(page.width_px * scale)), max(1, round(page.height_px * scale)))
     smaller = Image.fromarray(page.pixels).resize(size, Image.Resampling.LANCZOS)
     return replace(page, pixels=np.asarray(smaller), dpi=page.dpi * scale)
-
-
-def _turned(page: PageImage, turn: int) -> PageImage:
-    """The page turned clockwise."""
-    if turn == 0:
-        return page
-    return replace(page, pixels=np.ascontiguousarray(np.rot90(page.pixels, -turn // 90)))
 
 
 def _turned_back(box: Box, turn: int) -> Box:

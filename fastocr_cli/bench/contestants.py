@@ -45,19 +45,12 @@ class Contestant(Protocol):
 class Setting:
     """The loaded model under one method at one keep.
 
-    method: how it is called, if not by its method of attention. aided: whether it reads as
+    method: how its row is called. aided: whether it reads as
     `parse` does, or its decoder alone is measured.
     """
 
-    def __init__(
-        self,
-        reader: Reader,
-        max_tokens: int | None,
-        *,
-        aided: bool,
-        method: str | None = None,
-    ) -> None:
-        self.method = method or reader.method
+    def __init__(self, method: str, reader: Reader, max_tokens: int | None, *, aided: bool) -> None:
+        self.method = method
         self.keep: float | None = reader.keep
         self._reader, self._max_tokens, self._aided = reader, max_tokens, aided
 
@@ -99,24 +92,20 @@ def make_settings(
             require(0 <= keep <= 1, "keep", keep, "a share from 0 to 1")
             if method != "dense" and keep < 1:
                 pairs.append((method, keep))
-    return [
-        Setting(
+    named = [
+        (
+            method,
             Reader(
                 reader.adapter,
                 method=method,
                 keep=keep,
                 fixation=fixation if method == "fastocr" else None,
             ),
-            max_tokens,
-            aided=aided,
         )
         for method, keep in dict.fromkeys(pairs)
-    ] + [
-        Setting(
-            Reader(reader.adapter, method="dense", rtprune=settings),
-            max_tokens,
-            aided=aided,
-            method=name,
-        )
+    ]
+    named += [
+        (name, Reader(reader.adapter, method="dense", rtprune=settings))
         for name, settings in pruned.items()
     ]
+    return [Setting(name, one, max_tokens, aided=aided) for name, one in named]

@@ -90,6 +90,10 @@ def make_page(
     notes = list(warnings)
     if np.percentile(pixels[::4, ::4], 99) < BLACK_LEVEL:
         notes.append("the page is black all over")
-    if turn:
-        pixels = np.ascontiguousarray(np.rot90(pixels, -turn // 90))
+    pixels = turned(pixels, turn)
     return PageImage(pixels, number, dpi, source, tuple(notes))
+
+
+def turned(pixels: npt.NDArray[np.uint8], turn: int) -> npt.NDArray[np.uint8]:
+    """[H, W, 3], turned clockwise by 0, 90, 180 or 270 degrees."""
+    return np.ascontiguousarray(np.rot90(pixels, -turn // 90)) if turn else pixels

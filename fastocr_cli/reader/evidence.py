@@ -136,10 +136,9 @@ class Evidence:
         self._certainty = self.shows[..., 1:].max(-1) * (self.ink > 0)
         chances = self._certainty[self.ink > 0]
         self.is_text = bool(chances.size) and float(chances.mean()) > LIKELY
-        is_sure = self._certainty > SURE
         self.is_legible = bool(chances.size) and (
-            float(is_sure[self.ink > 0].mean()) > _LEGIBLE_SHARE
-            or _legible_part(self.ink > 0, is_sure) > _LEGIBLE_PART
+            float((chances > SURE).mean()) > _LEGIBLE_SHARE
+            or _legible_part(self.ink > 0, self._certainty > SURE) > _LEGIBLE_PART
         )
 
     @cached_property
