@@ -9,10 +9,13 @@ import io
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageCms
+from PIL import Image, ImageCms, ImageOps
 
 DEEP_MODES = ("I", "I;16", "I;16L", "I;16B", "I;16N", "F")
 """More than 8 bits a pixel; Pillow's own conversion cuts these off instead of scaling them."""
+
+LEAST_CONTRAST = 8
+"""Levels between two tones that are meant to be told apart."""
 
 
 def to_rgb(image: Image.Image) -> Image.Image:
@@ -23,6 +26,8 @@ def to_rgb(image: Image.Image) -> Image.Image:
         return _cmyk_to_rgb(image)
     if image.has_transparency_data:
         return _flatten(image)
+    if image.mode == "L" and _is_two_tone(image):
+        image = ImageOps.autocontrast(image)
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
@@ -41,6 +46,13 @@ def deep_to_grey(values: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
     if full is None:
         numbers, full = numbers - low, max(high - low, 1.0)
     return np.round(numbers * (255 / full)).astype(np.uint8)
+
+
+def _is_two_tone(image: Image.Image) -> bool:
+    """Whether a grey image holds ink and paper only, whatever levels the scanner chose for them."""
+    tones = image.getcolors(2) or []  # (count, level) each, none if there are more
+    levels = [level for _, level in tones if isinstance(level, int)]
+    return len(levels) == 2 and max(levels) - min(levels) >= LEAST_CONTRAST
 
 
 def _flatten(image: Image.Image) -> Image.Image:

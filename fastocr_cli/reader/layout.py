@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastocr_cli.reader.evidence import LIKELY, Word
+from fastocr_cli.reader.gutters import behind_gutters
 from fastocr_cli.reader.vocabulary import TABULAR, LineKind
 
 EM = 4.6
@@ -85,20 +86,25 @@ def _height(words: Sequence[Word]) -> float:
 
 def lay_out(words: Sequence[Word]) -> list[TextLine]:
     """Every word in a line, lines in reading order."""
-    blocks = _blocks(_whole_lines(_chains(words)))
+    chains = _chains(words)
+    if behind := behind_gutters([level.words for level in _levels(chains) if not level.is_tabular]):
+        chains = _chains(words, behind)
+    blocks = _blocks(_whole_lines(chains, behind))
     return [line for i in _reading_order(blocks) for line in blocks[i]]
 
 
-def _chains(words: Sequence[Word]) -> list[TextLine]:
+def _chains(words: Sequence[Word], behind: Collection[Word] = ()) -> list[TextLine]:
     """Words joined from left to right as long as gaps are those between words and they stand about
-    level, for a page may not be quite straight."""
+    level, for a page may not be quite straight. behind: words that begin lines for certain."""
     left = sorted(words, key=lambda word: word.start)
     begun = _begun(words)
     lines = []
     while left:
         chain = [left.pop(0)]
         height = chain[0].height
-        while (following := _next_word(chain[-1], height, left, begun)) is not None:
+        while (
+            following := _next_word(chain[-1], height, left, begun)
+        ) is not None and following not in behind:
             chain.append(following)
             height = (height + following.height) / 2
             left.remove(following)
@@ -170,10 +176,18 @@ def _neighbours(lines: Sequence[TextLine]) -> dict[int, int]:
     return {i: j for j, i in to_left.items()}
 
 
-def _whole_lines(lines: list[TextLine]) -> list[TextLine]:
+def _levels(lines: Sequence[TextLine]) -> list[TextLine]:
+    """All that stands on one level as one line."""
+    beside = _neighbours(lines)
+    first = sorted(set(range(len(lines))) - {*beside.values()})
+    return [_whole_line(lines, i, beside, is_row=False) for i in first]
+
+
+def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLine]:
     """Lines that a wide gap has torn made whole: text set to full width, and rows of tables.
 
-    A gap parts two lines if another line begins behind it, there or mostly above and below.
+    A gap parts two lines if it is a gutter, or if another line begins behind it, there or mostly
+    above and below.
     """
     beside = _neighbours(lines)
     is_cell = [line.is_tabular and _is_in_table(line, lines) for line in lines]
@@ -182,14 +196,14 @@ def _whole_lines(lines: list[TextLine]) -> list[TextLine]:
         j = beside[i]
         is_cell[j] |= is_cell[i]
         near = [other for other in lines if abs(other.row - lines[j].row) <= _NEAR_ROWS]
-        behind = [x for x in near if lines[i].stop <= x.start < lines[j].stop]
-        flush = [x for x in behind if abs(x.start - lines[j].start) <= _FLUSH]
-        begins = max(fmean(x.begins_line for x in some) for some in (behind, flush))
+        beyond = [x for x in near if lines[i].stop <= x.start < lines[j].stop]
+        flush = [x for x in beyond if abs(x.start - lines[j].start) <= _FLUSH]
+        begins = max(fmean(x.begins_line for x in some) for some in (beyond, flush))
         if is_cell[i]:  # a table beside a table is one, wider than the tower can see
             is_inside = lines[j].is_tabular or begins < _CELL_BEGINS
         else:
             is_inside = max(begins, lines[j].begins_line) < LIKELY
-        if is_inside:
+        if is_inside and lines[j].words[0] not in behind:
             to_right[i] = j
     first = sorted(set(range(len(lines))) - {*to_right.values()})
     return [_whole_line(lines, i, to_right, is_row=is_cell[i]) for i in first]

@@ -316,3 +316,11 @@ def test_pages_are_turned_clockwise(turn: int, expected: list[str], data: bytes)
     assert sorted((turned.width_px, turned.height_px)) == sorted(
         (upright.width_px, upright.height_px)
     )
+
+
+@pytest.mark.parametrize(("levels", "expected"), [((0, 17), (0, 255)), ((100, 103), (100, 103))])
+def test_two_tones_are_ink_and_paper(levels: tuple[int, int], expected: tuple[int, int]) -> None:
+    """A scan of one bit that calls itself grey may use the two darkest greys of sixteen."""
+    grey = np.where(np.eye(40, dtype=bool), *levels).astype(np.uint8)
+    pixels = read(encode(Image.fromarray(grey), "PNG")).pixels
+    assert tuple(np.unique(pixels)) == expected

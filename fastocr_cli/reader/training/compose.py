@@ -224,6 +224,7 @@ class Composer:
 
     def _paragraph(self, text: str) -> Piece:
         roll = self.rng.random()
+        text = text.upper() if self.rng.random() < 0.03 else text
         css = "text-indent:1.5em;" if roll < 0.12 else "font-weight:bold;" if roll < 0.16 else ""
         if len(self.faces) > 4 and self.rng.random() < 0.5:
             extra = self.rng.randrange(4, len(self.faces))
@@ -270,7 +271,8 @@ class Composer:
 
     def _short(self) -> str:
         words = self._text(self.rng.randint(15, 60)).split(" ")[: self.rng.randint(1, 9)]
-        return " ".join(words)[:70]
+        short = " ".join(words)[:70]
+        return short.upper() if self.rng.random() < 0.15 else short
 
     def _numbered(self, text: str) -> str:
         if self.rng.random() < 0.3:

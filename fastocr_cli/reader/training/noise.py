@@ -19,6 +19,8 @@ Grey = npt.NDArray[np.uint8]
 def degraded(rng: random.Random, grey: Grey) -> Grey:
     """A random mixture: most crops get one or two faults, few get everything."""
     if rng.random() < 0.3:
+        grey = photocopied(rng, grey)
+    elif rng.random() < 0.3:
         grey = resampled(rng, grey)
     if rng.random() < 0.3:
         grey = blurred(rng, grey)
@@ -55,6 +57,23 @@ def resampled(rng: random.Random, grey: Grey) -> Grey:
     if factor > 1.2 and rng.random() < 0.3:
         image = image.point([0] * 150 + [255] * 106)
     return np.asarray(image.resize((width, height), back))
+
+
+def photocopied(rng: random.Random, grey: Grey) -> Grey:
+    """One bit a pixel at two to three times our resolution, as most scans of print are stored:
+    strokes come out ragged, fat and run together, or thin and broken."""
+    height, width = grey.shape
+    factor = rng.uniform(1.5, 3.0)
+    image = Image.fromarray(grey).resize(
+        (round(width * factor), round(height * factor)), Image.Resampling.BICUBIC
+    )
+    large = np.asarray(image.filter(ImageFilter.GaussianBlur(rng.uniform(0.3, 0.75) * factor)))
+    generator = np.random.default_rng(rng.randrange(1 << 30))
+    grain = generator.standard_normal(large.shape, np.float32) * rng.uniform(0, 25)
+    low, high = int(grey.min()), int(grey.max())
+    bits = np.where(large + grain < low + (high - low) * rng.uniform(0.3, 0.85), 0, 255)
+    bits = bits.astype(np.uint8)
+    return np.asarray(Image.fromarray(bits).resize((width, height), Image.Resampling.LANCZOS))
 
 
 def faded(rng: random.Random, grey: Grey) -> Grey:

@@ -15,12 +15,14 @@ import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import COLUMNS_PER_CELL
-from fastocr_cli.reader.training import noise
+from fastocr_cli.reader.training import figures, noise
 from fastocr_cli.reader.training.pages import CELL_BREAK, Line, Page
 from fastocr_cli.reader.vocabulary import CELL_PX, LineKind
 
 IGNORE = -100
 _COLUMN_PX = CELL_PX // COLUMNS_PER_CELL
+_FIGURE_SHARE, _RULE_SHARE = 0.15, 0.1
+"""Crops with a picture in them, and with a rule beside or under the text."""
 _ROW_TOLERANCE_PX = 3
 """A line whose middle is this near to a cell's edge may be read in either row of cells."""
 
@@ -109,6 +111,7 @@ def cut_sample(
 ) -> Sample | None:
     top, left, height, width = window
     grey = _cut_pixels(page.grey, window)
+    figure = figures.place(rng, height, width) if rng.random() < _FIGURE_SHARE else None
     kept: list[Line] = []
     for line in page.lines:
         moved = replace(
@@ -116,13 +119,18 @@ def cut_sample(
         )
         if _is_outside(moved, height, width):
             continue
-        part = _inside(moved, height, width) if moved.is_legible else None
+        room = figure.room_beside(moved, width) if figure else (0, width)
+        part = _inside(moved, height, room) if moved.is_legible else None
         _paint_out_rest(grey, moved, part)
         if part is not None:
             kept.append(part)
     if sum(len(line.text) for line in kept) < 3:
         return None
     kept = _restart_blocks(kept)
+    if figure:
+        figure.paint(rng, grey)
+    if rng.random() < _RULE_SHARE:
+        figures.rule(rng, grey, kept)
     if degrade:
         if rng.random() < 0.2:
             grey, kept = _skewed(rng, grey, kept)
@@ -166,12 +174,12 @@ def _is_outside(line: Line, height: int, width: int) -> bool:
     )
 
 
-def _inside(line: Line, height: int, width: int) -> Line | None:
-    """The whole words of a line that stand inside, None where there are none."""
+def _inside(line: Line, height: int, room: tuple[int, int]) -> Line | None:
+    """The whole words of a line that stand in a stretch across, None where there are none."""
     if line.middle.min() - 0.5 * line.em < 0 or line.middle.max() + 0.55 * line.em > height:
         return None
     start, stop = 0, len(line.text)
-    inside = np.flatnonzero((line.left >= 0) & (line.right <= width))
+    inside = np.flatnonzero((line.left >= room[0]) & (line.right <= room[1]))
     if not len(inside):
         return None
     start, stop = int(inside[0]), int(inside[-1]) + 1
@@ -189,7 +197,7 @@ def _inside(line: Line, height: int, width: int) -> Line | None:
         return None
     span = slice(start, stop)
     kind = line.kind
-    if kind is LineKind.ITEM and (start > 0 or line.left[0] < 1.6 * line.em):
+    if kind is LineKind.ITEM and (start > 0 or line.left[0] - room[0] < 1.6 * line.em):
         kind = LineKind.PARAGRAPH  # its bullet is cut off, nothing shows that it is an item
     return replace(
         line,

@@ -284,10 +284,11 @@ def _style(rng: random.Random, faces: Sequence[Face]) -> Style:
         rules.append(f"@font-face{{font-family:f{i};src:url({name})}}")
     size = rng.uniform(8, 13)
     spacing = rng.uniform(0.1, 0.9)
+    largest = min(1.2 + rng.expovariate(2.2), 3.4)
     rules.append(
         f"body{{font-family:f0;font-size:{size:.1f}pt;line-height:{rng.uniform(1.02, 1.5):.2f};"
         f"text-align:{rng.choice(['left', 'left', 'justify'])}}}"
-        f"h1{{font-family:f1;font-size:{rng.uniform(1.3, 2.1):.2f}em;margin:.4em 0 .3em 0}}"
+        f"h1{{font-family:f1;font-size:{largest:.2f}em;margin:.4em 0 .3em 0}}"
         f"h2{{font-family:f1;font-size:{rng.uniform(1.12, 1.4):.2f}em;margin:.5em 0 .2em 0}}"
         f"h3{{font-family:f1;font-size:{rng.uniform(1.0, 1.12):.2f}em;margin:.4em 0 .1em 0}}"
         f"p{{margin:0 0 {spacing:.2f}em 0}} .item{{margin:0 0 {spacing / 3:.2f}em 1.2em}}"

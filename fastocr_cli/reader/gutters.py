@@ -1,0 +1,119 @@
+"""The strips of paper between columns of text.
+
+The tower judges every line by itself, and between justified columns the gap may be no wider than
+between words. But a gutter goes down the page: gaps that lie exactly below each other, line after
+line, part columns if both sides are filled as only running text fills them. (White rectangles as
+column separators: T. Breuel, "Two Geometric Algorithms for Layout Analysis", 2002.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+
+from fastocr_cli.reader.evidence import Word
+
+_NARROWEST, _WIDE = 2.5, 4.6
+"""Columns that gaps must have in common: always, and from where on few lines are enough."""
+_WIDE_LINES, _NARROW_LINES = 4, 6
+_NO_WORD_GAP = 6
+"""Columns between two words of one line, at most."""
+_STEP_ROWS = 3.6
+"""Rows from one gap to the next below, at most."""
+_COLUMN_WIDTH = 32
+"""Columns of text on both sides, on the mean, at least."""
+_FILLED = 0.75
+"""Share of the widest that lines of running text are wide, on the mean, at least."""
+_NARROW_BEGINS = 0.05
+"""Chance of a line's beginning behind a narrow gutter, on the mean, at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Gap:
+    """Paper start..stop between two words on one level, with the text on both sides of it."""
+
+    row: float
+    start: int
+    stop: int
+    left: int
+    right: int
+    word: Word
+
+
+def behind_gutters(lines: Sequence[Sequence[Word]]) -> set[Word]:
+    """The words that begin a line of text behind a gutter. lines: all that stand on one level,
+    from left to right."""
+    gaps = sorted(_gaps(lines), key=lambda gap: gap.row)
+    found: set[Word] = set()
+    for i in range(len(gaps)):
+        run = _run(gaps, i, lines)
+        for few in (run[:_WIDE_LINES], run):
+            if _is_gutter(few):
+                found.update(one.word for one in few)
+    return found
+
+
+def _gaps(lines: Sequence[Sequence[Word]]) -> Iterator[_Gap]:
+    for words in lines:
+        pieces = _pieces(words)
+        for before, word in pairwise(words):
+            if word.start - before.stop >= _NARROWEST:
+                left = max(start for start, _ in pieces if start <= before.start)
+                right = min(stop for _, stop in pieces if stop >= word.stop)
+                row = (before.height + word.height) / 2
+                yield _Gap(row, before.stop, word.start, left, right, word)
+
+
+def _pieces(words: Sequence[Word]) -> list[tuple[int, int]]:
+    """Start and stop of what stands between gaps that are surely none between words."""
+    pieces = [(words[0].start, words[0].stop)]
+    for word in words[1:]:
+        start, stop = pieces[-1]
+        if word.start - stop > _NO_WORD_GAP:
+            pieces.append((word.start, word.stop))
+        else:
+            pieces[-1] = start, max(stop, word.stop)
+    return pieces
+
+
+def _run(gaps: Sequence[_Gap], i: int, lines: Sequence[Sequence[Word]]) -> list[_Gap]:
+    """A gap and the next few below that leave a strip of paper between them, no text across it."""
+    run = [gaps[i]]
+    start, stop = gaps[i].start, gaps[i].stop
+    for gap in gaps[i + 1 :]:
+        if gap.row - run[-1].row > _STEP_ROWS:
+            break
+        a, b = max(start, gap.start), min(stop, gap.stop)
+        if b - a < _NARROWEST or gap.row - run[-1].row < 0.5:
+            continue
+        if _is_crossed(lines, (a + b) / 2, run[-1].row, gap.row):
+            break
+        run.append(gap)
+        start, stop = a, b
+        if len(run) == _NARROW_LINES:
+            break
+    return run
+
+
+def _is_crossed(lines: Sequence[Sequence[Word]], column: float, top: float, bottom: float) -> bool:
+    return any(
+        word.start < column < word.stop and top + 0.3 < word.height < bottom - 0.3
+        for words in lines
+        for word in words
+    )
+
+
+def _is_gutter(run: Sequence[_Gap]) -> bool:
+    width = min(gap.stop for gap in run) - max(gap.start for gap in run)
+    is_wide = width >= _WIDE
+    if len(run) < (_WIDE_LINES if is_wide else _NARROW_LINES):
+        return False
+    if not is_wide and fmean(gap.word.begins_line for gap in run) < _NARROW_BEGINS:
+        return False
+    lefts = [gap.start - gap.left for gap in run]
+    rights = [gap.right - gap.stop for gap in run]
+    return all(
+        fmean(widths) >= max(_COLUMN_WIDTH, _FILLED * max(widths)) for widths in (lefts, rights)
+    )
