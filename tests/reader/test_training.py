@@ -11,20 +11,22 @@ import numpy as np
 import pymupdf
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fastocr_cli.bench.scoring import character_error_rate
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.eye import STEPS_PER_CELL, places_of
 from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.reader.order import ReadingOrder
-from fastocr_cli.reader.training import handicaps, losses, noise
+from fastocr_cli.reader.training import figures, handicaps, losses, noise
 from fastocr_cli.reader.training.batches import PHASES, Phase, Sources, block_batches
 from fastocr_cli.reader.training.compose import Piece, PieceKind
 from fastocr_cli.reader.training.fonts import Face
 from fastocr_cli.reader.training.found import read_page
 from fastocr_cli.reader.training.loop import Plan, set_place_embeddings
 from fastocr_cli.reader.training.muon import Muon, orthogonal
-from fastocr_cli.reader.training.pages import Page
+from fastocr_cli.reader.training.pages import Line, Page
 from fastocr_cli.reader.training.samples import IGNORE, crop_sample, whole_sample
 from fastocr_cli.reader.training.typeset import _markup, colour, piece_number, typeset_page
 from fastocr_cli.reader.vocabulary import LineKind
@@ -310,3 +312,24 @@ def test_muon_descends() -> None:
         loss.backward()
         optimizer.step()
     assert float(loss.detach()) < 0.2 * first
+
+
+@given(st.integers(0, 1 << 30), st.sampled_from([(64, 768), (256, 256), (512, 128), (96, 512)]))
+def test_figures_stand_on_the_crop(seed: int, size: tuple[int, int]) -> None:
+    rng = random.Random(seed)
+    figure = figures.place(rng, *size)
+    assert 0 <= figure.top < figure.bottom <= size[0]
+    assert 0 <= figure.left < figure.right <= size[1]
+    grey = np.full(size, 255, np.uint8)
+    figure.paint(rng, grey)
+    grey[figure.top : figure.bottom, figure.left : figure.right] = 255
+    assert (grey == 255).all()
+
+
+def test_a_figure_leaves_room_beside_it() -> None:
+    places = (np.array([value], np.float32) for value in (10, 15, 50))
+    line = Line("x", *places, 18.0, LineKind.LINE, 0)
+    assert figures.Figure(0, 40, 0, 60).room_beside(line, 200) == (60 + figures.GAP_PX, 200)
+    assert figures.Figure(0, 40, 120, 200).room_beside(line, 200) == (0, 120 - figures.GAP_PX)
+    assert figures.Figure(0, 40, 0, 200).room_beside(line, 200) == (0, 0)
+    assert figures.Figure(80, 90, 0, 200).room_beside(line, 200) == (0, 200)

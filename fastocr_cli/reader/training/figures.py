@@ -51,15 +51,15 @@ class Figure:
 
 def place(rng: random.Random, height: int, width: int) -> Figure:
     """Somewhere on a crop: most often on one side, else across; sometimes only a dark edge."""
-    top = rng.randint(-height // 3, height - 20)
-    stop = top + rng.randint(40, max(41, int(0.8 * height)))
+    top = max(0, rng.randint(-height // 3, height - 20))
+    stop = min(height, top + rng.randint(20, int(0.8 * height)))
     thickness = rng.randint(4, 16) if rng.random() < 0.2 else rng.randint(24, int(0.6 * width))
     side = rng.randrange(3)
     if thickness <= 16:
         top, stop = 0, height
     left = width - thickness if side == 1 else 0
     right = thickness if side == 0 else width
-    return Figure(max(0, top), min(height, stop), left, right)
+    return Figure(top, stop, left, right)
 
 
 def _photograph(rng: random.Random, height: int, width: int) -> Grey:
