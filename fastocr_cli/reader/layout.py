@@ -42,6 +42,8 @@ _LEVEL, _STEP = 0.6, 1.05
 across the edge of two rows may have been seen in either."""
 _NEAR_ROWS, _BLOCK_ROWS = 6.0, 3.0
 """Rows to lines that tell whether one begins behind a gap, at most; to the next of a block."""
+_PASSING = 3
+"""Columns by which the ends of two stretches may pass each other."""
 _TABULAR = [kind - min(LineKind) for kind in TABULAR]
 
 Bools = npt.NDArray[np.bool_]
@@ -257,9 +259,22 @@ def _blocks(lines: Sequence[TextLine]) -> list[list[TextLine]]:
 
 
 def _overlaps(left: Numbers, right: Numbers) -> Bools:
-    """Which of n stretches left..right lie above or below each other, [n, n]."""
-    overlaps: Bools = (left[:, None] < right) & (left < right[:, None])
+    """Which of n stretches left..right lie above or below each other, [n, n]; ends that just pass
+    each other do not make them."""
+    shared = np.minimum(right[:, None], right) - np.maximum(left[:, None], left)
+    shorter = np.minimum((right - left)[:, None], right - left)
+    overlaps: Bools = shared > np.minimum(_PASSING, shorter / 2)
     return overlaps
+
+
+def _closed(before: Bools) -> Bools:
+    """The relation's transitive closure, [n, n]."""
+    closed = before
+    while True:
+        wider = closed | (closed.astype(np.float32) @ closed.astype(np.float32) > 0)
+        if (wider == closed).all():
+            return closed
+        closed = wider
 
 
 def _reading_order(units: Sequence[Sequence[TextLine]]) -> list[int]:
@@ -271,14 +286,16 @@ def _reading_order(units: Sequence[Sequence[TextLine]]) -> list[int]:
     overlaps = _overlaps(left, right)
     is_level = (top[:, None] <= bottom) & (top <= bottom[:, None])
     before = (overlaps & (top[:, None] < top)) | (is_level & ~overlaps & (left[:, None] < left))
+    leads_to = _closed(before)
     waiting = np.lexsort((left, top)).tolist()
     done: list[int] = []
     while waiting:
         is_free = ~before[np.ix_(waiting, waiting)].any(0)
         free = [waiting[i] for i in np.flatnonzero(is_free)] or waiting[:1]
-        if done and overlaps[done[-1], waiting].any():  # the column goes on below
+        goes_on = [u for u in waiting if done and overlaps[done[-1], u]]
+        if goes_on:  # the column, below; or what must be read before it
             below = [u for u in free if overlaps[done[-1], u] or top[u] > bottom[done[-1]]]
-            free = below or free
+            free = below or [u for u in free if leads_to[u, goes_on[0]]] or free
         done.append(free[0])
         waiting.remove(done[-1])
     return done

@@ -66,6 +66,28 @@ def test_what_stands_across_parts_columns() -> None:
     assert read(*page)[-1] == "7"
 
 
+def test_what_stands_beside_a_column_does_not_end_it() -> None:
+    """A caption that the text runs around is read before the text below both."""
+    page = [
+        *(words(row, 10, "narrow text") for row in (4, 6, 8, 10)),
+        *(words(row, 40, "caption") for row in (8, 10)),
+        *(words(row, 10, "text across the full column") for row in (13, 15)),
+        *(words(row, 90, "next column") for row in (3, 5, 9, 11, 13, 15)),
+    ]
+    assert read(*page) == [
+        *["narrow text"] * 4,
+        *["caption"] * 2,
+        *["text across the full column"] * 2,
+        *["next column"] * 6,
+    ]
+
+
+def test_ends_that_pass_each_other_are_not_above_each_other() -> None:
+    left = [words(4, 10, "a short line"), words(9, 10, "a line of full width")]
+    right = [words(row, left[1][-1].stop - 2, "the right column") for row in (3, 5)]
+    assert read(*left, *right)[:2] == ["a short line", "a line of full width"]
+
+
 def test_a_running_head_is_read_first() -> None:
     page = [
         words(2, 80, "7"),
