@@ -21,6 +21,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from fastocr_cli.reader.literal import literal, literal_line
+
 CELL_PX = 16
 MAX_COLUMNS = 128
 MAX_ROWS = 192
@@ -195,8 +197,9 @@ NUMBERED = re.compile(r"\(?(\d{1,3}|[a-z])[.)] ")
 
 
 def detokenize(tokens: Sequence[int]) -> str:
-    """The text of the token ids: one line of text per line of the page, blocks parted by a blank
-    line, `#`, `-` and `|` for headings, list items and table rows."""
+    """The Markdown of the token ids: one line of text per line of the page, blocks parted by a
+    blank line, `#`, `-` and `|` for headings, list items and table rows; what was printed is
+    escaped where it would be taken for such marks."""
     pieces: list[str] = []
     above: LineKind | None = None  # kind of the line above
     block: LineKind | None = None  # and of the block it belongs to
@@ -228,6 +231,6 @@ def _goes_on(kind: LineKind, above: LineKind, block: LineKind | None) -> bool:
 
 def _line_text(line: ReadLine) -> str:
     if line.kind in TABULAR:
-        cells = (" ".join(filter(None, cell)) for cell in line.cells)
+        cells = (literal(" ".join(filter(None, cell))) for cell in line.cells)
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-    return line.text
+    return line.text if line.kind is LineKind.CODE else literal_line(line.text)
