@@ -37,9 +37,11 @@ def parse(
     method: str = "fastocr",
     fixation: Mapping[str, Any] | None = None,
     rtprune: str | None = None,
+    rtprune_option: Iterable[str] = (),
     max_tokens: int | None = None,
     max_retries: int = 2,
     batch_size: int | None = None,
+    workers: int | None = 0,
     offline: bool = False,
     trust_remote_code: bool = False,
     pages: str | None = None,
@@ -55,6 +57,8 @@ def parse(
     """Read files, folders, globs or "-" (stdin), page by page in order, as the pages are asked for.
 
     Settings are those of `fastocr parse`; see `Options`.
+    workers: processes that draw pages ahead. They start the caller's script anew, so ask for some
+        (or for None, which chooses) only behind `if __name__ == "__main__"`.
     reader: one that is loaded already; model, device, dtype, keep and method are then its own.
     on_error: called with the source and the reason for each input that cannot be read, after
         which the others are read. Without it the first such reason is raised.
@@ -64,8 +68,8 @@ def parse(
     """
     options = Options(
         model=model, mode=mode, device=device, dtype=dtype, keep=keep, method=method,
-        fixation=dict(fixation or {}), rtprune=rtprune, max_tokens=max_tokens,
-        max_retries=max_retries, batch_size=batch_size,
+        fixation=dict(fixation or {}), rtprune=rtprune, rtprune_option=tuple(rtprune_option),
+        max_tokens=max_tokens, max_retries=max_retries, batch_size=batch_size, workers=workers,
         offline=offline, trust_remote_code=trust_remote_code,
         pages=pages, dpi=dpi, max_pixels=max_pixels, rotate=rotate, strict=strict,
         password=password, recursive=recursive,

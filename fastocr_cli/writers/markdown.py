@@ -23,20 +23,20 @@ class MarkdownFormat(Format):
         self._has_text = False
 
     def page(self, page: PageResult, thumbnail: bytes | None) -> str:
-        text = "\n\n".join(part for part in (self._mark(page), self._body(page)) if part)
+        text = "\n\n".join(part for part in (self._remark(page), self._body(page)) if part)
         if not text:
             return ""
-        gap = "\n" if self._has_text else ""
-        self._has_text = True
-        return f"{gap}{text}\n"
+        if not self._has_text:
+            # A file that begins with a rule would be taken to begin with front matter.
+            self._has_text = True
+            return f"{text}\n"
+        return f"\n---\n\n{text}\n" if self.style.page_breaks == "rule" else f"\n{text}\n"
 
-    def _mark(self, page: PageResult) -> str:
-        rule = "---" if self.style.page_breaks == "rule" and self.totals.pages else ""
-        if self.style.page_breaks == "comment" or not page.status.is_complete:
-            # Two hyphens could end the comment and let page text out of it.
-            comment = f"<!-- {page_label(page).replace('--', '- -')} -->"
-            return f"{rule}\n\n{comment}" if rule else comment
-        return rule
+    def _remark(self, page: PageResult) -> str:
+        if self.style.page_breaks != "comment" and page.status.is_complete:
+            return ""
+        # Two hyphens could end the comment and let page text out of it.
+        return f"<!-- {page_label(page).replace('--', '- -')} -->"
 
     def _body(self, page: PageResult) -> str:
         return with_tables(neutralise(page.markdown), self.style.tables)

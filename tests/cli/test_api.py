@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,16 @@ def test_pages_are_read_as_they_are_asked_for(two):
     assert reader.pages_read == [1]
     pages.close()
     assert reader.pages_read == [1]
+
+
+def test_no_processes_are_started_unasked(two, monkeypatch):
+    """Each would run the caller's script again."""
+    reader = FakeReader()
+    monkeypatch.setattr(reader, "device", "cuda", raising=False)
+    pages = parse(two[0], reader=reader)
+    next(pages)
+    assert not multiprocessing.active_children()
+    pages.close()
 
 
 def test_one_path_or_text_is_one_input(two):

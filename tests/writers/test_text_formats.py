@@ -35,12 +35,12 @@ def test_page_breaks(format_: str, breaks: str, expected: str) -> None:
     ("format_", "breaks", "expected"),
     [
         ("md", "none", "a\n\nb\n"),
-        ("md", "rule", "---\n\na\n\n---\n\n---\n\nb\n"),
+        ("md", "rule", "a\n\n---\n\nb\n"),
         ("txt", "none", "a\n\nb\n"),
         ("txt", "comment", "\fa\n\f\fb\n"),
     ],
 )
-def test_blank_pages_are_counted_but_leave_no_gap(format_: str, breaks: str, expected: str) -> None:
+def test_blank_pages_leave_no_gap(format_: str, breaks: str, expected: str) -> None:
     assert written(format_, WITH_BLANK, Style(breaks)) == expected
 
 
