@@ -6,6 +6,7 @@ import multiprocessing
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_pages_are_read_as_they_are_asked_for(two):
 def test_no_processes_are_started_unasked(two, monkeypatch):
     """Each would run the caller's script again."""
     reader = FakeReader()
-    monkeypatch.setattr(reader, "device", "cuda", raising=False)
+    monkeypatch.setattr(reader.adapter, "device", SimpleNamespace(type="cuda"))
     pages = parse(two[0], reader=reader)
     next(pages)
     assert not multiprocessing.active_children()
