@@ -30,14 +30,16 @@ class Options:
     rtprune: "dynamic", a share of the visual tokens to drop before the decoder, or "off".
     rtprune_option: further settings of it, as "key=value".
     max_tokens: most tokens per page; None lets the model's adapter derive it from the page.
-    max_retries: further attempts at a page that looped, was cut short or failed.
+    max_retries: further attempts at a page that looped, was cut short or failed; there are two, the
+        second only where something is pruned.
     batch_size: pages decoded together; None chooses by device.
     dpi: resolution at which PDF pages are drawn; None leaves it to the model.
     pages: such as "1,3-5,9-end", from 1; None means all.
     max_pixels: cap on a page's raster; larger pages are drawn at a lower resolution; None leaves it
         to the rasteriser.
     rotate: "90", "180" or "270" turns every page clockwise by so many degrees; "auto" only those on
-        which nothing could be read, until something can; "off" none.
+        which the model says that it could read nothing, until it can ("off" for models that do not
+        say so: all but the embedded reader); "off" none.
     strict: what had to be repaired, is damaged or was scaled down counts as failed.
     workers: processes that draw pages ahead of the model; None chooses, 0 draws in line.
     shard: "i/n" reads every n-th input, beginning with the i-th (from 1).
