@@ -16,6 +16,7 @@ from fastocr_cli.errors import OutputError, UsageError
 from fastocr_cli.inputs.documents import Document, printable
 from fastocr_cli.inputs.sniff import SUFFIXES
 from fastocr_cli.inputs.sources import BadInput
+from fastocr_cli.writers.output import is_stream, output_errors
 
 SUFFIX_FORMATS = {
     ".md": "md",
@@ -30,6 +31,8 @@ SUFFIX_FORMATS = {
 }
 LONGEST_NAME_BYTES = 255
 STDOUT = "-"
+STDOUT_NAMES = (STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+"""The last three would lead to standard error while standard output is kept for the product."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,10 @@ class Destination:
 
     @property
     def home(self) -> Path | None:
-        """The folder that holds the outputs, and our record of them."""
-        return self.file.parent if self.file else self.folder
+        """The folder that holds the outputs, and our record of them; a stream has none."""
+        if self.file is None:
+            return self.folder
+        return None if is_stream(self.file) else self.file.parent
 
     @property
     def words(self) -> str:
@@ -75,11 +80,12 @@ def plan(
     output: str | None, formats: Sequence[str], items: Sequence[Document | BadInput]
 ) -> Destination:
     """Decide from -o, -f and the inputs. Raises UsageError or OutputError with what to do."""
-    if output in (None, STDOUT):
+    if output is None or output in STDOUT_NAMES:
         return _plan_stdout(output, formats, items)
-    assert output is not None
     path = Path(output)
-    if path.is_dir() or output.endswith("/"):
+    with output_errors(path):
+        is_folder = path.is_dir() or output.endswith("/")
+    if is_folder:
         return _plan_folder(path, formats, items)
     return _plan_file(path, formats, items)
 

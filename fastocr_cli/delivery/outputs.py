@@ -1,18 +1,21 @@
 """From the events of a run to output files: each document's writers, opened, fed and closed.
 
-A file appears when its last page is written, and only then; what is ours beside it is noted.
+A file appears when its last page is written, and only then; what is ours beside it is noted. A
+stream gets what there is, with its end: half a JSON document is none.
 Knows events, destinations and the writers' interface.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from fastocr_cli.delivery.destination import Destination
 from fastocr_cli.delivery.ownership import Ownership
 from fastocr_cli.delivery.stdio import abandon
+from fastocr_cli.errors import OutputError
 from fastocr_cli.options import Options
 from fastocr_cli.patience import PatientReader
 from fastocr_cli.pipeline import text_settings
@@ -22,7 +25,8 @@ from fastocr_cli.writers.mark import carries_our_mark
 
 
 class Outputs:
-    """Writes documents as their pages come; leaving the block by an error discards half ones.
+    """Writes documents as their pages come; those still open when the block is left are discarded
+    or, where they went into a stream, ended.
 
     product: standard output, for a destination that has no files.
     """
@@ -52,9 +56,15 @@ class Outputs:
     def __enter__(self) -> Outputs:
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for _, writer in self._writers:
-            writer.discard()
+            if writer.can_discard:
+                writer.discard()
+            elif kind is None:
+                writer.close()
+            else:
+                with suppress(OSError, OutputError):  # the first error is the one to tell
+                    writer.close()
 
     def check(self, indices: Iterable[int]) -> None:
         """Raises OutputError at once if a file is in the way; better than after an hour."""
@@ -79,22 +89,23 @@ class Outputs:
                 self.finish()
 
     def finish(self) -> None:
-        """Put the open files in their place; none for a document without one drawn page."""
+        """Put the open files in their place, none for a document without one drawn page; end what
+        went into a stream."""
         while self._writers:
-            path, writer = self._writers.pop(0)
-            if not self._has_page:
+            path, writer = self._writers[0]
+            if self._has_page or not writer.can_discard:
+                writer.close()
+                self._note(path)
+            else:
                 writer.discard()
-                continue
-            writer.close()
-            if path is not None and self._ownership is not None:
-                self._ownership.note(path)
-                for index in self._indices:
-                    self.written.setdefault(index, []).append(path)
+            self._writers.pop(0)
         self._has_page = False
         self._indices.clear()
 
     def abandon(self) -> None:
-        """Standard output's reader has gone: nothing more is written to it."""
+        """Whoever read our stream has gone: nothing more is written to it."""
+        for _, writer in self._writers:
+            writer.discard()
         self._writers.clear()
         abandon(self._product)
 
@@ -110,6 +121,14 @@ class Outputs:
                 is_ours=self._ownership.is_ours if self._ownership else carries_our_mark,
             )
             self._writers.append((path, writer))
+
+    def _note(self, path: Path | None) -> None:
+        if path is None:
+            return
+        if self._ownership is not None:
+            self._ownership.note(path)
+        for index in self._indices:
+            self.written.setdefault(index, []).append(path)
 
     def _provenance(self, source: str) -> Provenance:
         return Provenance(

@@ -42,6 +42,7 @@ class Writer:
 
     needs_thumbnail: whether `write` has a use for a picture of the page.
     totals: sums over the pages written so far.
+    can_discard: whether `discard` undoes what was written; a stream can only be closed.
     """
 
     def __init__(self, format_: Format, output: Output) -> None:
@@ -52,6 +53,10 @@ class Writer:
     @property
     def needs_thumbnail(self) -> bool:
         return self._format.needs_thumbnail
+
+    @property
+    def can_discard(self) -> bool:
+        return self._output.can_discard
 
     @property
     def totals(self) -> Totals:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, ClassVar, Protocol
 
 from fastocr_cli.errors import OutputError
 from fastocr_cli.inputs.documents import printable
@@ -33,8 +34,16 @@ _ADVICE = {
 }
 
 
+_DESCRIPTOR = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/[^/]+/fd/\d+")
+
+
 class Output(Protocol):
-    """Takes bytes in order; `commit` makes them final, `discard` makes them not have been."""
+    """Takes bytes in order; `commit` makes them final, `discard` makes them not have been.
+
+    can_discard: whether `discard` can do so; what has gone into a stream is with its reader.
+    """
+
+    can_discard: ClassVar[bool]
 
     def write(self, data: bytes) -> None: ...
     def commit(self) -> None: ...
@@ -47,21 +56,33 @@ def open_output(
     """An output for a path, or for a binary stream such as standard output.
 
     A file that exists is replaced if `overwrite` or if `is_ours(path)`; else OutputError, before
-    anything is written. Devices and pipes (`/dev/null`, process substitution) are written to as
-    they are.
+    anything is written. What `is_stream` knows as one is written to as it is.
     """
     if not isinstance(target, Path):
         return StreamOutput(target, "standard output")
     with output_errors(target):
+        if is_stream(target):
+            # Appending, for a descriptor may be a file that has been written to already.
+            stream = os.fdopen(os.open(target, os.O_WRONLY | os.O_APPEND), "wb")
+            return StreamOutput(stream, printable(str(target)), closes=True)
         # The file a link points to is replaced, not the link.
         path = Path(os.path.realpath(target))
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "")
-        if path.exists() and not path.is_file():
-            return StreamOutput(path.open("wb"), printable(str(target)), closes=True)
         if path.is_file():
             _check_replaceable(target, path, overwrite, is_ours)
         return FileOutput(path)
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a device, a pipe or an open descriptor stands there (`/dev/null`, `>(command)`).
+
+    Its name is asked, not what a link leads to: a descriptor is a link to a name that may not be.
+    """
+    if path.is_dir():
+        return False
+    is_descriptor = _DESCRIPTOR.fullmatch(str(path.absolute())) is not None
+    return path.exists() and (is_descriptor or not path.is_file())
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -76,6 +97,8 @@ def write_file(path: Path, data: bytes) -> None:
 
 class FileOutput:
     """A file under its temporary name until `commit`."""
+
+    can_discard: ClassVar[bool] = True
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -109,6 +132,8 @@ class StreamOutput:
 
     A closed pipe raises BrokenPipeError as it is: the reader has had enough, which is no failure.
     """
+
+    can_discard: ClassVar[bool] = False
 
     def __init__(self, stream: BinaryIO, name: str, closes: bool = False) -> None:
         self._stream = stream

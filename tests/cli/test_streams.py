@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jsonschema
+import pytest
+from PIL import Image
 
+from fastocr_cli.errors import ExitCode
 from fastocr_cli.results import PageStatus
 from fastocr_cli.schemas import load_schema
 from tests.cli.fakes import make_pdf
@@ -136,3 +141,64 @@ def test_traceback_only_on_request(fastocr, monkeypatch):
     assert "Traceback" in fastocr("parse", "a.pdf", "-vv").err
     monkeypatch.setenv("FASTOCR_DEBUG", "1")
     assert "Traceback" in fastocr("parse", "a.pdf").err
+
+
+def damaged_image(name: str) -> None:
+    """Opens, as its head is whole, but cannot be drawn."""
+    Image.effect_noise((200, 200), 90).save(name)
+    Path(name).write_bytes(Path(name).read_bytes()[:-300])
+
+
+@pytest.mark.parametrize("form", ["json", "html"])
+@pytest.mark.parametrize("more", [[], ["--fail-fast"], ["-o", "/dev/stdout"]], ids=" ".join)
+def test_a_stream_is_whole_without_one_drawn_page(fastocr, form, more):
+    damaged_image("cut.png")
+    out = fastocr("parse", "cut.png", "-f", form, *more).out.decode()
+    if form == "json":
+        assert [page["status"] for page in json.loads(out)["pages"]] == ["failed"]
+    else:
+        assert out.endswith("</html>\n")
+
+
+def test_a_stream_is_whole_when_the_run_stops_half_way(fastocr, reader, monkeypatch):
+    make_pdf(Path("a.pdf"), 4)
+    reader.behave = lambda page, keep: PageStatus.LOOPED
+    failing = fastocr("parse", "a.pdf", "-f", "json", "--fail-fast", "-b", "1")
+    assert [page["number"] for page in json.loads(failing.out)["pages"]] == [1]
+    files = fastocr("parse", "a.pdf", "-o", "a.json", "--fail-fast", "-b", "1")
+    assert files.code == ExitCode.PARTIAL
+    assert not Path("a.json").exists(), "a file is whole or not there"
+
+    def interrupted(page, keep):
+        if page.number == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+        return PageStatus.OK
+
+    reader.behave = interrupted
+    stopped = fastocr("parse", "a.pdf", "-f", "json", "-b", "1")
+    assert stopped.code == ExitCode.INTERRUPTED
+    assert [page["number"] for page in json.loads(stopped.out)["pages"]] == [1, 2]
+
+
+def test_a_device_or_a_pipe_gets_the_product_and_no_record_beside_it(tmp_path):
+    make_pdf(tmp_path / "a.pdf", 2)
+    before = set(Path("/dev").iterdir())
+    for name in ("/dev/null", "/dev/stdout"):
+        out, err = run_command(["parse", "a.pdf", "-o", name], tmp_path)
+        assert out.count(b"# page") == (0 if name == "/dev/null" else 2)
+        assert b"a.pdf: 2 pages ok" in err
+    assert set(Path("/dev").iterdir()) == before
+    command = f"{sys.executable} -m tests.cli.fakes parse a.pdf -q -f json -o >(cat > copy.json)"
+    environment = {**os.environ, **_FAKE, "FAKE_NOISE": ""}
+    subprocess.run(
+        ["bash", "-c", f"{command}; wait $!; cat < copy.json"],
+        cwd=tmp_path, env=environment, capture_output=True, check=True,
+    )  # fmt: skip
+    assert len(json.loads((tmp_path / "copy.json").read_text())["pages"]) == 2
+    with (tmp_path / "log").open("wb") as log:
+        log.write(b"before\n")
+        log.flush()
+        again = f"{command.partition(' -f')[0]} -o /dev/stderr"
+        subprocess.run(["bash", "-c", again], cwd=tmp_path, env=environment, stderr=log, check=True)
+    assert (tmp_path / "log").read_bytes().startswith(b"before\n# page 1")
