@@ -56,7 +56,7 @@ class Outputs:
     def __enter__(self) -> Outputs:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         for _, writer in self._writers:
             if writer.can_discard:
                 writer.discard()

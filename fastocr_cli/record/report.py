@@ -15,7 +15,7 @@ from typing import Any
 
 from fastocr_cli.errors import ExitCode, FastocrError
 from fastocr_cli.inputs.documents import storable
-from fastocr_cli.record.events import DocumentDone, DocumentFailed, DocumentOpened, Event, PageDone
+from fastocr_cli.record.events import DocumentFailed, DocumentOpened, Event, PageDone
 from fastocr_cli.results import PageResult, PageStatus
 from fastocr_cli.text.confidence import confidence_of
 from fastocr_cli.version import __version__
@@ -41,7 +41,10 @@ class PageRecord:
 
 @dataclass
 class DocumentRecord:
-    """One input in the report, whatever its fate."""
+    """One input in the report, whatever its fate.
+
+    status: "ok", "partial" or "failed"; "unread" until its first page or its failure.
+    """
 
     source: str
     status: str = "unread"
@@ -55,7 +58,8 @@ class RunReport:
     """The account of a run while it grows and after it ended."""
 
     documents: dict[int, DocumentRecord] = field(default_factory=dict)
-    """By each input's place among all; those that were never reached stay "unread"."""
+    """By each input's place among all; those that were never reached stay "unread", those in which
+    the run stopped "partial"."""
     statuses: Counter[PageStatus] = field(default_factory=Counter)
     resumed: int = 0
     model: dict[str, str | None] | None = None
@@ -67,20 +71,20 @@ class RunReport:
     attended: float = 0.0
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
-    _page_errors: defaultdict[int, list[FastocrError | None]] = field(
+    _wanted: dict[int, int] = field(default_factory=dict)
+    _undrawn: defaultdict[int, list[FastocrError]] = field(
         default_factory=lambda: defaultdict(list)
     )
+    """By document, how many pages are wanted and why some of them could not be drawn."""
 
     def add(self, event: Event) -> None:
         self.seconds = time.monotonic() - self.started
         match event:
-            case DocumentOpened(index, source):
+            case DocumentOpened(index, source, pages):
                 self.documents.setdefault(index, DocumentRecord(source))
+                self._wanted[index] = pages
             case PageDone(index, result, _, resumed, error):
-                self._add_page(index, result, resumed)
-                self._page_errors[index].append(error)
-            case DocumentDone(index):
-                self._end_document(index)
+                self._add_page(index, result, resumed, error)
             case DocumentFailed(index, source, error):
                 self._fail(index, source, error)
 
@@ -157,13 +161,17 @@ class RunReport:
             "documents": [asdict(self.documents[i]) for i in sorted(self.documents)],
         }
 
-    def _end_document(self, index: int) -> None:
-        """A document of which no page could be drawn has failed like one that did not open."""
-        document, errors = self.documents[index], self._page_errors.pop(index, [])
-        if errors and errors[0] is not None and all(errors):
+    def _rate(self, index: int) -> None:
+        """The document's status by what has come of it so far: a run may stop before its end.
+
+        One of which no page could be drawn has failed like one that did not open.
+        """
+        document, errors, wanted = self.documents[index], self._undrawn[index], self._wanted[index]
+        if len(errors) == wanted:
             self._fail(index, document.source, errors[0])
         else:
-            complete = all(page.status.is_complete for page in document.pages)
+            is_whole = len(document.pages) == wanted
+            complete = is_whole and all(page.status.is_complete for page in document.pages)
             document.status = "ok" if complete else "partial"
 
     def _fail(self, index: int, source: str, error: FastocrError) -> None:
@@ -171,8 +179,13 @@ class RunReport:
         document.status, document.error = "failed", str(error)
         self.failures.append(error)
 
-    def _add_page(self, index: int, result: PageResult, resumed: bool) -> None:
+    def _add_page(
+        self, index: int, result: PageResult, resumed: bool, error: FastocrError | None
+    ) -> None:
         self.documents[index].pages.append(_page_record(result, resumed))
+        if error is not None:
+            self._undrawn[index].append(error)
+        self._rate(index)
         self.statuses[result.status] += 1
         self.resumed += resumed
         self.tokens += result.stats.generated_tokens

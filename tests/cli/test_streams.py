@@ -63,6 +63,12 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
+def damaged_image(name: str) -> None:
+    """Opens, as its head is whole, but cannot be drawn."""
+    Image.effect_noise((200, 200), 90).save(name)
+    Path(name).write_bytes(Path(name).read_bytes()[:-300])
+
+
 _FAKE = {"FAKE_LOG": os.devnull, "FAKE_SECONDS": "0", "FAKE_NOISE": "1", "PYTHONPATH": str(ROOT)}
 
 
@@ -129,6 +135,28 @@ def test_inputs_that_were_not_reached_are_in_the_report(fastocr):
     assert [document["status"] for document in report["documents"]] == ["failed", "unread"]
 
 
+def test_a_document_that_the_run_stopped_in_is_partial(fastocr, reader):
+    reader.behave = lambda page, keep: PageStatus.LOOPED if page.number == 2 else PageStatus.OK
+    make_pdf(Path("a.pdf"), 4)
+    make_pdf(Path("b.pdf"), 1)
+    arguments = ["parse", "a.pdf", "b.pdf", "-o", "out/", "--fail-fast", "--report", "run.json"]
+    assert fastocr(*arguments, "-b", "1").code == ExitCode.PARTIAL
+    report = json.loads(Path("run.json").read_text())
+    jsonschema.validate(report, load_schema("report"))
+    assert [document["status"] for document in report["documents"]] == ["partial", "unread"]
+    assert [page["number"] for page in report["documents"][0]["pages"]] == [1, 2]
+
+
+def test_fail_fast_gives_the_failure_the_code_that_it_has_otherwise(fastocr):
+    damaged_image("cut.png")
+    for more in ([], ["--fail-fast"]):
+        result = fastocr("parse", "cut.png", "-o", "a.md", "--report", "run.json", *more)
+        assert result.code == ExitCode.INPUT_UNREADABLE
+        report = json.loads(Path("run.json").read_text())
+        assert report["totals"]["failed_documents"] == 1
+        assert report["documents"][0]["status"] == "failed"
+
+
 def test_traceback_only_on_request(fastocr, monkeypatch):
     def broken(*arguments):
         raise ZeroDivisionError("oh")
@@ -141,12 +169,6 @@ def test_traceback_only_on_request(fastocr, monkeypatch):
     assert "Traceback" in fastocr("parse", "a.pdf", "-vv").err
     monkeypatch.setenv("FASTOCR_DEBUG", "1")
     assert "Traceback" in fastocr("parse", "a.pdf").err
-
-
-def damaged_image(name: str) -> None:
-    """Opens, as its head is whole, but cannot be drawn."""
-    Image.effect_noise((200, 200), 90).save(name)
-    Path(name).write_bytes(Path(name).read_bytes()[:-300])
 
 
 @pytest.mark.parametrize("form", ["json", "html"])
