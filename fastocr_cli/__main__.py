@@ -22,9 +22,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Carry out one command line; returns the exit code."""
     from fastocr_cli.cli import app, spell_out
+    from fastocr_cli.commands.settings import Verbosity
 
+    verbosity = Verbosity()
+    spelt = spell_out(list(arguments))
     try:
-        code = app(spell_out(list(arguments)), prog_name="fastocr", standalone_mode=False)
+        code = app(spelt, prog_name="fastocr", standalone_mode=False, obj=verbosity)
         return int(code or 0)
     except KeyboardInterrupt:
         _say("interrupted")
@@ -32,12 +35,12 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return _end_quietly()
     except Exception as error:
-        return _explain(error, arguments)
+        return _explain(error, arguments, verbosity.level)
 
 
-def _explain(error: Exception, arguments: Sequence[str]) -> int:
+def _explain(error: Exception, arguments: Sequence[str], verbosity: int) -> int:
     """One line for a mistake of the user's; for one of ours, what to do about it."""
-    if _wants_traceback(arguments):
+    if verbosity >= 2 or os.environ.get("FASTOCR_DEBUG", "") not in ("", "0"):
         import traceback
 
         traceback.print_exception(error)
@@ -57,12 +60,6 @@ def _hint(arguments: Sequence[str]) -> str:
     """For somebody who left the command out and named a document at once."""
     first = next(iter(arguments), "")
     return f" Did you mean: fastocr parse {first}" if Path(first).exists() and first else ""
-
-
-def _wants_traceback(arguments: Sequence[str]) -> bool:
-    short = "".join(a[1:] for a in arguments if a.startswith("-") and not a.startswith("--"))
-    verbose = short.count("v") + list(arguments).count("--verbose")
-    return verbose >= 2 or os.environ.get("FASTOCR_DEBUG", "") not in ("", "0")
 
 
 def _say(text: str) -> None:

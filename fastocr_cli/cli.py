@@ -6,7 +6,7 @@ Whatever is heavy is imported inside the commands, so that `--help` and completi
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,6 +17,7 @@ from fastocr_cli.commands.bench import bench
 from fastocr_cli.commands.calibrate import calibrate
 from fastocr_cli.commands.doctor import doctor
 from fastocr_cli.commands.schema import schema
+from fastocr_cli.commands.settings import begin, resolved
 from fastocr_cli.commands.trace import trace
 from fastocr_cli.errors import UsageError
 from fastocr_cli.version import __version__
@@ -46,7 +47,7 @@ def fastocr(
     Begin with:  fastocr parse report.pdf -o report.md
     """
     if version:
-        typer.echo(_version_record() if json else f"fastocr {__version__}")
+        typer.echo(_version_record(context) if json else f"fastocr {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         raise UsageError("name a command, as in: fastocr parse report.pdf -o report.md")
@@ -108,7 +109,7 @@ def parse(
     """
     from fastocr_cli.run import Request, run_parse
 
-    options = _options(context.params)
+    options, _ = resolved(context, config_file=config, use_files=not no_config)
     request = Request(tuple(inputs or ()), files_from, output, report)
     return run_parse(request, options)
 
@@ -124,27 +125,16 @@ def spell_out(arguments: list[str]) -> list[str]:
     return spelt
 
 
-def _version_record() -> str:
+def _version_record(context: typer.Context) -> str:
     """This installation without its self-test, in the words of `fastocr doctor --json`."""
     import orjson
 
-    from fastocr_cli.commands.settings import begin
     from fastocr_cli.machine.health import examine
 
-    options = begin({})
+    options = begin(context)
     record = examine(options.model, options.device, is_tested=False).as_json()
     facts = {name: value for name, value in record.items() if name not in ("test", "failure")}
     return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
-
-
-def _options(params: dict[str, Any]) -> Any:
-    """The run's options from all that the command line gave, and from the places behind it."""
-    from fastocr_cli.config import from_command_line, resolve
-
-    options, _ = resolve(
-        from_command_line(params), config_file=params["config"], use_files=not params["no_config"]
-    )
-    return options
 
 
 app.add_typer(models_commands.app, name="models")

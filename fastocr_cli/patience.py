@@ -84,6 +84,8 @@ class PatientReader:
     max_tokens: as the user set it; a page cut short at a limit of the user's is not read again.
     notify: is told, in a line, what to know of the model once it is loaded, and when the batch
         had to shrink.
+    on_fault: is given every exception that ended an attempt, which of the page's result is only a
+        line; may be set later. By default nobody is.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class PatientReader:
         max_tokens: int | None = None,
         max_retries: int = 2,
         notify: Callable[[str], None] = lambda text: None,
+        on_fault: Callable[[Exception], None] = lambda error: None,
     ) -> None:
         self._load = load
         self._asked_size = batch_size
@@ -103,6 +106,7 @@ class PatientReader:
         self._max_tokens = max_tokens
         self._max_retries = max_retries
         self._notify = notify
+        self.on_fault = on_fault
 
     @cached_property
     def reader(self) -> Reader:
@@ -200,9 +204,12 @@ class PatientReader:
         except FastocrError:
             raise
         except Exception as error:
+            is_memory = is_out_of_memory(error)
+            if len(images) == 1 or not is_memory:
+                self.on_fault(error)
             if len(images) == 1:
                 return [_failed(error)]
-            if is_out_of_memory(error):
+            if is_memory:
                 self._shrink(len(images) // 2)
                 half = len(images) // 2
                 parts = [images[:half], images[half:]]

@@ -54,6 +54,7 @@ def run_parse(request: Request, options: Options) -> ExitCode:
     items = find_inputs(request, options)
     destination = plan(request.output, options.format, items)
     reader = make_reader(options, notify=console.warn)
+    reader.on_fault = console.traceback
     with protected_stdout() as product, open_journal(destination, options) as journal:
         mine = share(items, options)
         report = RunReport(

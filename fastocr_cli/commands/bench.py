@@ -107,7 +107,7 @@ def bench(
     from fastocr_cli.commands.settings import begin
     from fastocr_cli.delivery.stdio import protected_stdout
 
-    options = begin(context.params)
+    options = begin(context)
     shares = _shares(keeps)
     if plot is not None:
         _check_can_draw()

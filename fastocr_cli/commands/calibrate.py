@@ -68,7 +68,7 @@ def calibrate(
     from fastocr_cli.fixation.calibration import calibration_path
     from fastocr_cli.fixation.settings import FixationSettings, read_settings
 
-    options = begin(context.params)
+    options = begin(context)
     settings = read_settings(FixationSettings, {**options.fixation, "keep": share})
     reader = load_reader(replace(options, fixation={}))
     found = measure(reader, _images(inputs, options), keep=share, max_tokens=tokens)

@@ -21,7 +21,7 @@ def doctor(
     from fastocr_cli.commands.settings import begin
     from fastocr_cli.machine.health import examine
 
-    options = begin(context.params)
+    options = begin(context)
     health = examine(options.model, options.device, is_tested=self_test)
     if json:
         import orjson

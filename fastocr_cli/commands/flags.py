@@ -118,8 +118,8 @@ MaxTokens = Annotated[
 MaxRetries = Annotated[
     int | None,
     _flag("--max-retries", panel=READING, metavar="N", default=_of("max_retries"),
-          help="Further attempts at a page that loops, is cut short or fails; more than 2 are never "
-               "made."),
+          help="Further attempts at a page that loops, is cut short or fails; more than 2 are "
+               "never made."),
 ]
 Offline = Annotated[
     bool | None,
@@ -157,8 +157,8 @@ MaxPixels = Annotated[
 Rotate = Annotated[
     str | None,
     _flag("--rotate", panel=PAGES, metavar="auto|off|90|180|270", default=_of("rotate"),
-          help="Turn every page clockwise; auto turns those on which the model says that it can read "
-               "nothing, which only the embedded reader does."),
+          help="Turn every page clockwise; auto turns those on which the model says that it can "
+               "read nothing, which only the embedded reader does."),
 ]
 Turn = Annotated[
     str | None,

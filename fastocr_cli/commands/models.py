@@ -71,6 +71,6 @@ def check(
     from fastocr_cli.commands.settings import begin
     from fastocr_cli.machine.selftest import run_self_test
 
-    result = run_self_test(replace(begin(context.params), offline=True))
+    result = run_self_test(replace(begin(context), offline=True))
     typer.echo(result.line())
     return int(result.exit_code)

@@ -60,7 +60,7 @@ def trace(
     from fastocr_cli.bench.trace.record import LOOKS, record
     from fastocr_cli.commands.settings import begin
 
-    options = begin(context.params)
+    options = begin(context)
     traced = {"trace": LOOKS, **options.fixation}
     options = replace(options, pages=str(number), fixation=traced)
     drawn = _draw(document, options)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Mapping
 from typing import TextIO
 
@@ -29,7 +30,7 @@ _TROUBLES = {
 class Console:
     """Speaks to the person at the terminal, or to the log behind it.
 
-    verbosity: -2 errors only, -1 warnings too, 0 the summary too, 1 and 2 details.
+    verbosity: -2 errors only, -1 warnings too, 0 the summary too, 1 details, 2 tracebacks.
     """
 
     def __init__(
@@ -49,6 +50,8 @@ class Console:
         return cls(stream, verbosity=options.verbose - options.quiet, color=options.color)
 
     def error(self, error: FastocrError | str) -> None:
+        if isinstance(error, FastocrError):
+            self.traceback(error)
         self._line(f"{self._paint('error:', 'red')} {printable(str(error))}")
 
     def warn(self, text: str) -> None:
@@ -62,6 +65,12 @@ class Console:
     def detail(self, text: str) -> None:
         if self.verbosity >= 1:
             self._line(self._paint(printable(text), "dim"))
+
+    def traceback(self, error: Exception) -> None:
+        """Where an exception came from, for those who asked for it: most often its cause tells."""
+        if self.verbosity >= 2:
+            lines = "".join(traceback.format_exception(error)).splitlines()
+            self._line("\n".join(map(printable, lines)))
 
     def page_trouble(self, result: PageResult) -> None:
         """A line for a page that is not complete, and its warnings where asked for."""

@@ -8,7 +8,9 @@ from pathlib import Path
 import jsonschema
 import orjson
 import pytest
+import typer
 
+from fastocr_cli.cli import app
 from fastocr_cli.commands.settings import begin
 from fastocr_cli.errors import ExitCode, MissingModelError
 from fastocr_cli.machine import hub
@@ -66,7 +68,9 @@ def test_a_command_s_settings_come_from_where_parse_has_them(fastocr, monkeypatc
     monkeypatch.setenv("FASTOCR_DEVICE", "mps")
     monkeypatch.setenv("FASTOCR_MODEL", "nobody's")
     given = {"model": "somebody's", "device": None, "dtype": None, "fixation": ["refresh=8"]}
-    options = begin({**given, "verbose": 1, "repeat": 3})
+    context = typer.Context(typer.main.get_command(app))
+    context.params = {**given, "verbose": 1, "repeat": 3}
+    options = begin(context)
     assert (options.model, options.device, options.dtype) == ("somebody's", "mps", "bf16")
     assert options.fixation == {"refresh": 8}
     assert (options.keep, options.rtprune) == (1.0, None), "there was no flag for it"
@@ -124,6 +128,15 @@ def test_models_list_tells_what_is_here(fastocr, cache):
     assert "somebody/text" not in models
     assert "embedded" in models
     assert b"not here" in fastocr("models", "list").out
+
+
+def test_models_list_names_every_family():
+    from fastocr_cli.models.loading import FAMILIES
+
+    squeezed = {family.lower().replace("-", "").replace(".", "") for family in hub.KNOWN.values()}
+    own = {"deepseek_vl_v2": "deepseekocr", "hunyuan_vl": "hunyuanocr"}
+    for kind in FAMILIES.keys() - {"fastocr_reader"}:
+        assert own.get(kind, kind.replace("_", "")) in squeezed
 
 
 def test_models_path(fastocr, cache):

@@ -157,18 +157,52 @@ def test_fail_fast_gives_the_failure_the_code_that_it_has_otherwise(fastocr):
         assert report["documents"][0]["status"] == "failed"
 
 
-def test_traceback_only_on_request(fastocr, monkeypatch):
-    def broken(*arguments):
+@pytest.fixture
+def broken(monkeypatch) -> None:
+    """A command that meets a fault of ours."""
+
+    def fail(*arguments):
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("fastocr_cli.run.plan", broken)
+    monkeypatch.setattr("fastocr_cli.run.plan", fail)
     make_pdf(Path("a.pdf"), 1)
-    result = fastocr("parse", "a.pdf")
+
+
+def test_no_traceback_without_request(fastocr, broken):
+    result = fastocr("parse", "a.pdf", "-ovv.md")
     assert result.code == 1
     assert result.err == "error: ZeroDivisionError: oh; a fault of fastocr's, -vv shows where\n"
+
+
+@pytest.mark.parametrize("place", ["flag", "FASTOCR_VERBOSE", "FASTOCR_DEBUG", "file"])
+def test_traceback_by_flag_environment_or_file(fastocr, broken, monkeypatch, place):
+    if place.startswith("FASTOCR"):
+        monkeypatch.setenv(place, "2")
+    if place == "file":
+        Path("fastocr.toml").write_text("verbose = 2")
+    assert "Traceback" in fastocr("parse", "a.pdf", *["-vv"] * (place == "flag")).err
+
+
+def test_traceback_of_an_error_in_the_settings(fastocr, monkeypatch):
+    monkeypatch.setenv("FASTOCR_KEEP", "lots")
     assert "Traceback" in fastocr("parse", "a.pdf", "-vv").err
-    monkeypatch.setenv("FASTOCR_DEBUG", "1")
-    assert "Traceback" in fastocr("parse", "a.pdf").err
+    assert "Traceback" not in fastocr("parse", "a.pdf").err
+
+
+def test_traceback_of_a_page_s_fault(fastocr, reader, monkeypatch):
+    def wrong(page, keep):
+        raise RuntimeError("tensor of the wrong shape")
+
+    reader.behave = wrong
+    make_pdf(Path("a.pdf"), 1)
+    assert "Traceback" not in fastocr("parse", "a.pdf", "-v").err
+    assert "in wrong" in fastocr("parse", "a.pdf", "-vv").err
+
+    def unforeseen(document):
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr("fastocr_cli.pipeline.file_digest", unforeseen)
+    assert "in unforeseen" in fastocr("parse", "a.pdf", "-vv").err
 
 
 @pytest.mark.parametrize("form", ["json", "html"])
