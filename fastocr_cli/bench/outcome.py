@@ -17,6 +17,7 @@ from fastocr_cli.bench.figures import Row
 from fastocr_cli.bench.pages import BenchDocument
 from fastocr_cli.bench.scoring import normalise
 from fastocr_cli.models.base import ModelAdapter
+from fastocr_cli.record.revision import revision_of
 from fastocr_cli.version import __version__
 
 SCHEMA_VERSION = "2"
@@ -63,7 +64,7 @@ def make_outcome(
 ) -> Outcome:
     return Outcome(
         model=adapter.name,
-        revision=adapter.revision,
+        revision=revision_of(adapter),
         device=_device_name(adapter.device),
         dtype=str(adapter.dtype).removeprefix("torch."),
         threads=torch.get_num_threads(),

@@ -14,10 +14,11 @@ from PIL import Image
 from fastocr_cli.decoding.engine import generate
 from fastocr_cli.decoding.shape import DecoderFacts
 from fastocr_cli.errors import InputError
-from fastocr_cli.fixation.calibration import Calibration, revision_of
+from fastocr_cli.fixation.calibration import Calibration
 from fastocr_cli.fixation.fastocr import FastOCRPolicy
 from fastocr_cli.fixation.finder import FocalFinder
 from fastocr_cli.fixation.settings import FixationSettings
+from fastocr_cli.record.revision import revision_of
 from fastocr_cli.results import PageImage
 
 if TYPE_CHECKING:

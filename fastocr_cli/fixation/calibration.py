@@ -19,12 +19,10 @@ from torch import Tensor
 from fastocr_cli.errors import InputError, OutputError
 from fastocr_cli.fixation.focal import FocalChoice, Masses, TaughtGaze, choose
 from fastocr_cli.fixation.settings import FixationSettings
+from fastocr_cli.record.revision import BESIDE_MODEL, revision_of, source_of
 
 if TYPE_CHECKING:
     from fastocr_cli.models.base import ModelAdapter
-
-BESIDE_MODEL = "fixation.json"
-"""Name under which a calibration travels in a model's folder."""
 
 TAUGHT_STRIDE = 2
 """Steps in which a taught gaze is asked once. At keep 0.05 the embedded reader's decoder alone kept
@@ -39,8 +37,9 @@ _TABLES = ("within", "across", "total", "by_head")
 class Calibration:
     """What the pages showed.
 
-    model, revision: as the checkpoint is named. layers: decoder layer number of each measured
-    layer. keep: share of the patches whose mass was measured. pages, steps: how much was read.
+    model: as the checkpoint is named. revision: as `revision_of` tells it. layers: decoder layer
+    number of each measured layer. keep: share of the patches whose mass was measured. pages,
+    steps: how much was read.
     """
 
     model: str
@@ -105,20 +104,23 @@ def calibration_path(model: str, revision: str | None) -> Path:
     return platformdirs.user_cache_path("fastocr") / "calibrations" / f"{name}.json"
 
 
-def revision_of(adapter: ModelAdapter) -> str | None:
-    """The commit that was loaded, where the hub told it, else the revision as it was asked for."""
-    commit: str | None = getattr(adapter.model.config, "_commit_hash", None)
-    return commit or adapter.revision
-
-
 def find_calibration(adapter: ModelAdapter) -> Calibration | TaughtGaze | None:
     """The user's calibration of this model revision, else one in the model's folder, else what the
-    model was taught, else None."""
-    folder = getattr(adapter.model.config, "_name_or_path", "")
-    cached = calibration_path(adapter.name, revision_of(adapter))
-    beside = [Path(folder) / BESIDE_MODEL] if folder else []
-    found = [path for path in (cached, *beside) if path.is_file()]
-    return Calibration.load(found[0]) if found else _taught(adapter.model.config)
+    model was taught, else None. One that was measured on other weights is passed over."""
+    revision = revision_of(adapter)
+    cached = calibration_path(adapter.name, revision)
+    if cached.is_file() and (found := Calibration.load(cached)).revision == revision:
+        return found
+    return _beside(adapter, revision) or _taught(adapter.model.config)
+
+
+def _beside(adapter: ModelAdapter, revision: str | None) -> Calibration | None:
+    """The one in the model's folder, if it was measured on what lies there."""
+    folder = source_of(adapter)
+    if not folder or not (path := Path(folder) / BESIDE_MODEL).is_file():
+        return None
+    found = Calibration.load(path)
+    return found if found.revision == revision else None
 
 
 def _taught(config: Any) -> TaughtGaze | None:

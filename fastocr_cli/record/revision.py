@@ -1,6 +1,6 @@
-"""What a loaded model is called in records: its name, and a revision that changes when it does.
+"""The revision of a loaded model, by which its records are known: it changes when the model does.
 
-Knows an adapter's attributes and the files of a model's folder; loads nothing.
+Knows an adapter's attributes, the files of a model's folder and the hub's cache; loads nothing.
 """
 
 from __future__ import annotations
@@ -9,25 +9,51 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+BESIDE_MODEL = "fixation.json"
+"""Name under which a calibration travels in a model's folder. It is no part of the model, and it
+holds the mark of the model that it was measured on."""
+
 MOST_BYTES_READ = 200_000_000
 """Weights beyond this are told apart by size and time, not by content: hashing would take longer
 than reading a page."""
 
 
 def revision_of(adapter: Any) -> str | None:
-    """The hub's commit, else what the user asked for, else a mark of the folder's files."""
-    model = getattr(adapter, "model", None)
-    config = getattr(model, "config", None)
-    commit: str | None = getattr(config, "_commit_hash", None) or adapter.revision
-    if commit is not None:
-        return commit
-    folder = getattr(config, "_name_or_path", None)
-    return folder_mark(Path(folder)) if folder and Path(folder).is_dir() else None
+    """The hub's commit, else a mark of the folder's files, else what the user asked for."""
+    asked: str | None = adapter.revision
+    source = source_of(adapter)
+    if source and Path(source).is_dir():
+        return folder_mark(Path(source)) or asked
+    return commit_of(adapter) or asked
+
+
+def commit_of(adapter: Any) -> str | None:
+    """The hub's commit that was loaded, as the hub's cache knows it; None for a folder.
+
+    Not asked of the config: not every transformers writes it there.
+    """
+    source = source_of(adapter)
+    if not source or Path(source).is_dir():
+        return None
+    from huggingface_hub import try_to_load_from_cache
+
+    try:
+        config = try_to_load_from_cache(source, "config.json", revision=adapter.revision)
+    except ValueError:  # no name that the hub could have
+        return None
+    return Path(config).parent.name if isinstance(config, str) else None
+
+
+def source_of(adapter: Any) -> str | None:
+    """The folder or the hub id that the model was loaded from; None if it was made in memory."""
+    config = getattr(getattr(adapter, "model", None), "config", None)
+    return getattr(config, "_name_or_path", None) or None
 
 
 def folder_mark(folder: Path) -> str | None:
     """A short digest of the config and the weights in a folder; None if there are none."""
     files = sorted([*folder.glob("*.json"), *folder.glob("*.safetensors")])
+    files = [file for file in files if file.name != BESIDE_MODEL]
     reads_content = sum(file.stat().st_size for file in files) <= MOST_BYTES_READ
     digest = hashlib.sha256()
     for file in files:

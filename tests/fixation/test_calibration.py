@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,15 +16,11 @@ from fastocr_cli.commands.calibrate import calibrate as command
 from fastocr_cli.errors import InputError, UsageError
 from fastocr_cli.fixation import make_policy
 from fastocr_cli.fixation.calibrate import calibrate
-from fastocr_cli.fixation.calibration import (
-    BESIDE_MODEL,
-    Calibration,
-    calibration_path,
-    find_calibration,
-)
+from fastocr_cli.fixation.calibration import Calibration, calibration_path, find_calibration
 from fastocr_cli.fixation.focal import Masses
 from fastocr_cli.fixation.settings import FixationSettings
 from fastocr_cli.models.base import PromptInputs, VisualLayout
+from fastocr_cli.record.revision import BESIDE_MODEL, revision_of
 from tests.decoding.toys import ToyAdapter, toy_llama
 
 
@@ -98,6 +95,25 @@ def test_a_model_may_bring_its_own(reader: SimpleNamespace, cache: Path, tmp_pat
     own = find_calibration(adapter)
     assert own is not None
     assert own.steps == found.steps
+
+
+@pytest.mark.parametrize("place", ["cache", "folder"])
+def test_weights_that_were_trained_on_are_measured_anew(
+    reader: SimpleNamespace, cache: Path, tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    config = SimpleNamespace(_name_or_path=str(tmp_path))
+    adapter = SimpleNamespace(name="x", revision=None, model=SimpleNamespace(config=config))
+    found = replace(
+        calibrate(reader, pages((90, 80)), max_tokens=3),
+        model=adapter.name,
+        revision=revision_of(adapter),
+    )
+    in_cache = calibration_path(found.model, found.revision)
+    found.save(in_cache if place == "cache" else tmp_path / BESIDE_MODEL)
+    assert find_calibration(adapter) is not None
+    (tmp_path / "model.safetensors").write_bytes(b"other weights")
+    assert find_calibration(adapter) is None
 
 
 def test_a_taught_gaze_needs_no_measurement(
