@@ -22,6 +22,7 @@ from fastocr_cli.models.base import LoadRequest, PromptInputs, VisualLayout
 from fastocr_cli.models.deepseek_pages import MODES, Mode, features_of, mode_for, see
 from fastocr_cli.models.hub import HubAdapter, chat_prompt, load_model, load_tokenizer
 from fastocr_cli.results import Box
+from fastocr_cli.text.inline_html import styling_to_markdown
 
 V1_ARCHITECTURE = "DeepseekOCRForCausalLM"
 """Tells version 1 from DeepSeek-VL2, with which it shares its model_type."""
@@ -30,7 +31,10 @@ NO_REPEAT_NGRAM = 35
 
 
 class DeepseekAdapter(HubAdapter):
-    """What the whole line shares: prompt, end tokens, places written into the text."""
+    """What the whole line shares: prompt, end tokens, places written into the text.
+
+    Version 1 and 2 write captions as `<center>Figure 1</center>`, so their styling is converted.
+    """
 
     instruction = "<|grounding|>Convert the document to markdown."
     end_tokens = ("<｜end▁of▁sentence｜>",)
@@ -47,7 +51,7 @@ class DeepseekAdapter(HubAdapter):
         return str(self.tokenizer.decode(kept, skip_special_tokens=False))
 
     def to_markdown(self, text: str) -> str:
-        return grounding.without_references(text)
+        return styling_to_markdown(grounding.without_references(text)).strip()
 
     def places(self, token_ids: Sequence[int], layout: VisualLayout) -> Sequence[Box | None] | None:
         marks = grounding.mark_ids(self.tokenizer.get_vocab())
@@ -121,7 +125,7 @@ class DeepseekOcrV1Adapter(UnlimitedOcrAdapter):
         return mode_for(image)
 
     def to_markdown(self, text: str) -> str:
-        return grounding.without_references(text)
+        return DeepseekAdapter.to_markdown(self, text)
 
 
 def hosting_classes() -> Any:

@@ -35,7 +35,7 @@ def tiled_parts(columns: int, rows: int, side: int) -> list[VisualLayout]:
 
 
 class InternVLAdapter(HubAdapter):
-    model_types = ("internvl", "qianfan_ocr")
+    model_types = ("internvl",)
     instruction = (
         "Convert this page to Markdown. Write tables as Markdown tables and formulas as LaTeX. "
         "Output the text of the page only."

@@ -131,6 +131,11 @@ def test_every_family_named_exists_and_answers_to_its_type() -> None:
     assert loading._family_class("never_heard_of") is GenericAdapter
 
 
+def test_every_type_that_a_family_answers_to_is_named() -> None:
+    families = {loading._family_class(model_type) for model_type in FAMILIES}
+    assert {kind for family in families for kind in family.model_types} == set(FAMILIES)
+
+
 def test_devices() -> None:
     assert choose_device("cpu").type == "cpu"
     with pytest.raises(UsageError, match="unknown device"):

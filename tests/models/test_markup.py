@@ -26,6 +26,20 @@ def test_references_and_boxes_are_taken_out() -> None:
     assert grounding.without_references(REFERENCES) == "# Annual report\n\nSales [1, 2] rose."
 
 
+@pytest.mark.parametrize("family", ["deepseek_ocr2", "deepseek_vl_v2"])
+def test_captions_that_deepseek_centres_are_paragraphs(
+    adapter: Callable[[str], ModelAdapter], family: str
+) -> None:
+    text = (
+        "<|ref|>image_caption<|/ref|><|det|>[[34, 888, 965, 972]]<|/det|>\n"
+        "<center>Figure 1: sales. </center>\n\n"
+        "<|ref|>table<|/ref|><|det|>[[1, 2, 3, 4]]<|/det|>\n<table><tr><td>a<br>b</td></tr></table>"
+    )
+    assert adapter(family).to_markdown(text) == (
+        "Figure 1: sales.\n\n<table><tr><td>a<br>b</td></tr></table>"
+    )
+
+
 def test_a_reference_cut_off_at_the_end_leaves_no_mark() -> None:
     text = grounding.without_references("Done.\n<|ref|>text<|/ref|><|det|>[[1, 2")
     assert text.startswith("Done.")
