@@ -25,6 +25,8 @@ KNOWN = {
     "stepfun-ai/GOT-OCR-2.0-hf": "GOT-OCR2",
     "tencent/HunyuanOCR": "HunyuanOCR",
     "HuggingFaceTB/SmolVLM2-2.2B-Instruct": "SmolVLM",
+    "HuggingFaceM4/Idefics3-8B-Llama3": "Idefics3",
+    "ibm-granite/granite-docling-258M": "Granite-Docling",
 }
 """One checkpoint of each family with an adapter of its own; others of a family work as well."""
 
