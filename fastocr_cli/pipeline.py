@@ -8,9 +8,10 @@ like any other and never stops the rest. Knows no output formats and no display.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import orjson
@@ -34,8 +35,9 @@ from fastocr_cli.raster.drawing import (
 )
 from fastocr_cli.record.events import DocumentDone, DocumentFailed, DocumentOpened, Event, PageDone
 from fastocr_cli.record.journal import Journal, PageKey
-from fastocr_cli.record.learned import learned_by, teach
+from fastocr_cli.record.learned import known_beforehand, learned_by, teach
 from fastocr_cli.results import PageImage, PageResult, PageStatus
+from fastocr_cli.version import __version__
 
 SETTINGS_THAT_MATTER = (
     "mode", "dtype", "keep", "method", "fixation", "rtprune", "rtprune_option", "max_tokens",
@@ -95,7 +97,6 @@ class Pipeline:
         self._journal = journal
         self._has_thumbnails = has_thumbnails
         self._selection = parse_pages(options.pages) if options.pages else None
-        self._settings = settings_digest(options)
         self._raster = raster_settings(options)
 
     def run(self, items: Iterable[tuple[int, Document | BadInput]]) -> Iterator[Event]:
@@ -110,6 +111,10 @@ class Pipeline:
                     yield from self._finish(waiting)
                     waiting, unread = [], 0
             yield from self._finish(waiting)
+
+    @cached_property
+    def _settings(self) -> str:
+        return settings_digest(self._options, known_beforehand(self._reader.reader))
 
     def _workers(self) -> int:
         chosen = self._options.workers
@@ -245,9 +250,11 @@ def raster_settings(options: Options) -> RasterSettings:
     return RasterSettings(password=options.password, turn=turn, **given)
 
 
-def settings_digest(options: Options) -> str:
-    """A short mark of all settings that change a page's text."""
-    values = orjson.dumps(text_settings(options), option=orjson.OPT_SORT_KEYS)
+def settings_digest(options: Options, known: Mapping[str, Any] | None = None) -> str:
+    """A short mark of all that changes a page's text beside the page and the model: the settings,
+    this program, and what is known of the model before a page is read, such as a calibration."""
+    decided_by = {"settings": text_settings(options), "version": __version__, "known": known}
+    values = orjson.dumps(decided_by, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(values).hexdigest()[:16]
 
 

@@ -1,22 +1,33 @@
-"""What a pruning method learned from a run's first page, as plain values for the journal.
+"""What a pruning method knows of its model, as plain values for the journal.
 
-Without it a resumed run would learn from another page than the run it goes on with, and could
-read the rest differently. Knows that a policy may have a finder with a choice; no tensors.
+What it learned from a run's first page is kept: a resumed run would learn from another page than
+the run it goes on with, and could read the rest differently. What it knew before is a reason to
+read pages anew when it changes. Knows that a policy may have a finder with a choice; no tensors.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+FIRST_PAGE = "first page"
+"""How a choice of focal layers names its source when a run's own page showed them."""
+
 
 def learned_by(reader: Any) -> dict[str, Any] | None:
     """The focal layers found so far, or None: nothing found, given by hand, or calibrated."""
-    finder = _finder(reader)
-    choice = finder.choice if finder is not None else None
-    if choice is None or choice.source != "first page":
+    choice = _choice(reader)
+    if choice is None or choice.source != FIRST_PAGE:
         return None
     heads = [list(heads) for heads in choice.heads]
     return {"layers": list(choice.layers), "heads": heads, "recovered": choice.recovered}
+
+
+def known_beforehand(reader: Any) -> dict[str, Any] | None:
+    """The focal layers that no page had to show, or None where one has to."""
+    choice = _choice(reader)
+    if choice is None or choice.source == FIRST_PAGE:
+        return None
+    return {"layers": choice.layers, "heads": choice.heads, "stride": choice.stride}
 
 
 def teach(reader: Any, values: dict[str, Any]) -> None:
@@ -30,8 +41,13 @@ def teach(reader: Any, values: dict[str, Any]) -> None:
         layers=tuple(values["layers"]),
         heads=tuple(tuple(heads) for heads in values["heads"]),
         recovered=values["recovered"] if values["recovered"] is not None else float("nan"),
-        source="first page",
+        source=FIRST_PAGE,
     )
+
+
+def _choice(reader: Any) -> Any:
+    finder = _finder(reader)
+    return finder.choice if finder is not None else None
 
 
 def _finder(reader: Any) -> Any:

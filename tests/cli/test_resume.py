@@ -9,10 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from fastocr_cli.errors import ExitCode
+from fastocr_cli.fixation.focal import FocalChoice
 from fastocr_cli.results import PageStatus
 from tests.cli.fakes import make_pdf
 
@@ -48,6 +50,26 @@ def test_changed_file_is_read_anew(fastocr, reader):
     make_pdf(Path("a.pdf"), 2)
     fastocr("parse", "a.pdf", "-o", "out/")
     assert reader.pages_read == [1, 1, 2]
+
+
+def test_another_version_of_the_program_reads_anew(fastocr, reader, monkeypatch):
+    make_pdf(Path("a.pdf"), 1)
+    fastocr("parse", "a.pdf", "-o", "out/")
+    monkeypatch.setattr("fastocr_cli.pipeline.__version__", "99.0")
+    fastocr("parse", "a.pdf", "-o", "out/")
+    assert reader.pages_read == [1, 1]
+
+
+def test_a_calibration_is_a_reason_to_read_anew(fastocr, reader):
+    finder = SimpleNamespace(choice=None)
+    reader.policy = lambda keep: SimpleNamespace(finder=finder)
+    make_pdf(Path("a.pdf"), 1)
+    first_page = FocalChoice((3,), source="first page")
+    measured = FocalChoice((5,), source="calibration")
+    for choice in (None, first_page, measured, measured, FocalChoice((6,), source="calibration")):
+        finder.choice = choice
+        fastocr("parse", "a.pdf", "-o", "out/")
+    assert reader.pages_read == [1, 1, 1], "what its first page showed is no news"
 
 
 def test_incomplete_pages_wait_for_retry_failed(fastocr, reader):
