@@ -21,6 +21,7 @@ from fastocr_cli.api import make_reader
 from fastocr_cli.delivery.destination import Destination, plan
 from fastocr_cli.delivery.outputs import Outputs
 from fastocr_cli.delivery.ownership import make_folder
+from fastocr_cli.delivery.side_files import SideFile, check_side_files, report_kind
 from fastocr_cli.delivery.stdio import protected_stdout, quiet_libraries
 from fastocr_cli.errors import ExitCode, UsageError
 from fastocr_cli.inputs.documents import Document
@@ -52,7 +53,8 @@ def run_parse(request: Request, options: Options) -> ExitCode:
         quiet_libraries()
     console = Console.for_options(options)
     items = find_inputs(request, options)
-    destination = plan(request.output, options.format, items)
+    destination = plan(request.output, options.format, items, options.shard_of[1])
+    check_report(request, destination, items, options)
     reader = make_reader(options, notify=console.warn)
     reader.on_fault = console.traceback
     with protected_stdout() as product, open_journal(destination, options) as journal:
@@ -60,6 +62,7 @@ def run_parse(request: Request, options: Options) -> ExitCode:
         report = RunReport(
             documents={index: DocumentRecord(item.source) for index, item in mine},
             settings=text_settings(options),
+            shard=options.shard,
         )
         with Outputs(destination, options, reader, product) as outputs:
             outputs.check(index for index, _ in mine)
@@ -75,6 +78,23 @@ def find_inputs(request: Request, options: Options) -> tuple[Document | BadInput
     if not request.inputs and request.files_from is None:
         raise UsageError("name a document, as in: fastocr parse report.pdf -o report.md")
     return resolve(request.inputs, files_from=request.files_from, recursive=options.recursive).items
+
+
+def check_report(
+    request: Request,
+    destination: Destination,
+    items: tuple[Document | BadInput, ...],
+    options: Options,
+) -> None:
+    """Raises UsageError or OutputError for a --report that would cost a file or fail at the end."""
+    if request.report is None:
+        return
+    check_side_files(
+        [SideFile("--report", Path(request.report), report_kind(options.shard))],
+        (item.path for item in items if isinstance(item, Document) and item.path),
+        destination.files(len(items)),
+        overwrite=options.overwrite,
+    )
 
 
 def share(

@@ -104,13 +104,19 @@ def bench(
     from fastocr_cli.api import load_reader
     from fastocr_cli.bench.pages import load_documents
     from fastocr_cli.bench.session import measure
+    from fastocr_cli.commands.results import check_results, side_file
     from fastocr_cli.commands.settings import begin
+    from fastocr_cli.delivery.side_files import BENCH, BENCH_ROWS, PICTURE
     from fastocr_cli.delivery.stdio import protected_stdout
 
     options = begin(context)
     shares = _shares(keeps)
-    if plot is not None:
-        _check_can_draw()
+    files = [
+        side_file("--json", json, BENCH),
+        side_file("--csv", csv, BENCH_ROWS),
+        side_file("--plot", plot, PICTURE),
+    ]
+    check_results(files, inputs or (), recursive=options.recursive)
     with protected_stdout(), _Progress() as notify:
         outcome = measure(
             load_reader(options),
@@ -140,13 +146,6 @@ def _shares(text: str) -> list[float]:
         return [float(name) for name in _names(text)]
     except ValueError as error:
         raise UsageError(f"--keep {text}: give shares such as 0.25,0.1,0.05") from error
-
-
-def _check_can_draw() -> None:
-    """Before minutes of measuring, not after."""
-    from fastocr_cli.bench.picture import new_figure
-
-    new_figure(1, 1)
 
 
 class _Progress:

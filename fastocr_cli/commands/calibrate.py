@@ -63,12 +63,16 @@ def calibrate(
     from dataclasses import replace
 
     from fastocr_cli.api import load_reader
+    from fastocr_cli.commands.results import check_results, side_file
     from fastocr_cli.commands.settings import begin
+    from fastocr_cli.delivery.side_files import CALIBRATION, PICTURE
     from fastocr_cli.fixation.calibrate import calibrate as measure
     from fastocr_cli.fixation.calibration import calibration_path
     from fastocr_cli.fixation.settings import FixationSettings, read_settings
 
     options = begin(context)
+    files = [side_file("-o", output, CALIBRATION), side_file("--picture", picture, PICTURE)]
+    check_results(files, inputs)
     settings = read_settings(FixationSettings, {**options.fixation, "keep": share})
     reader = load_reader(replace(options, fixation={}))
     found = measure(reader, _images(inputs, options), keep=share, max_tokens=tokens)

@@ -194,7 +194,7 @@ Workers = Annotated[
 ]
 Shard = Annotated[
     str | None,
-    _flag("--shard", panel=RUN, metavar="I/N", help="Read every N-th input, from the I-th."),
+    _flag("--shard", panel=RUN, metavar="I/N", help="Read every N-th input, from the I-th; the output is a folder or a stream."),
 ]
 Resume = Annotated[
     bool | None,

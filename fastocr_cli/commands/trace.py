@@ -58,9 +58,13 @@ def trace(
 
     from fastocr_cli.api import load_reader
     from fastocr_cli.bench.trace.record import LOOKS, record
+    from fastocr_cli.commands.results import check_results, side_file
     from fastocr_cli.commands.settings import begin
+    from fastocr_cli.delivery.side_files import PICTURE, TRACE
 
     options = begin(context)
+    kind = TRACE if _is_page(output) else PICTURE
+    check_results([side_file("-o", output, kind)], [document])
     traced = {"trace": LOOKS, **options.fixation}
     options = replace(options, pages=str(number), fixation=traced)
     drawn = _draw(document, options)
@@ -69,6 +73,10 @@ def trace(
     _write(record(load_reader(options), image, title, options.max_tokens), image, output)
     typer.echo(output)
     return 0
+
+
+def _is_page(output: Path) -> bool:
+    return output.suffix.lower() in (".html", ".htm")
 
 
 def _draw(name: str, options: Options) -> PageImage:
@@ -87,7 +95,7 @@ def _write(recorded: Trace, image: Image, output: Path) -> None:
     from fastocr_cli.bench.trace.picture import draw_trace
     from fastocr_cli.writers.output import write_file
 
-    if output.suffix.lower() in (".html", ".htm"):
+    if _is_page(output):
         write_file(output, trace_page(recorded, image).encode())
     else:
         draw_trace(recorded, image, output)

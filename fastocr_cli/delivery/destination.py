@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -75,11 +75,23 @@ class Destination:
         stem = self.stems[index]
         return self.folder / stem.with_name(_fitting(stem.name, f".{format_}"))
 
+    def files(self, count: int) -> Iterator[Path]:
+        """All output files of so many documents."""
+        if not self.is_stdout:
+            for index in range(1 if self.file else count):
+                yield from (self.path(index, format_) for format_ in self.formats)
+
 
 def plan(
-    output: str | None, formats: Sequence[str], items: Sequence[Document | BadInput]
+    output: str | None,
+    formats: Sequence[str],
+    items: Sequence[Document | BadInput],
+    shards: int = 1,
 ) -> Destination:
-    """Decide from -o, -f and the inputs. Raises UsageError or OutputError with what to do."""
+    """Decide from -o, -f, the inputs of all shards and how many shards there are.
+
+    Raises UsageError or OutputError with what to do.
+    """
     if output is None or output in STDOUT_NAMES:
         return _plan_stdout(output, formats, items)
     path = Path(output)
@@ -87,6 +99,11 @@ def plan(
         is_folder = path.is_dir() or output.endswith("/")
     if is_folder:
         return _plan_folder(path, formats, items)
+    if shards > 1 and not is_stream(path):
+        raise UsageError(
+            f"-o {printable(output)}: every shard would replace what the others wrote; "
+            "give a folder, such as -o out/"
+        )
     return _plan_file(path, formats, items)
 
 

@@ -200,7 +200,8 @@ def _open_locked(path: Path) -> BinaryIO:
     if not _lock(stream):
         stream.close()
         raise OutputError(
-            f"{path}: another run is writing there; wait for it, or share the work with --shard i/n"
+            f"{path}: another run is writing there; wait for it, "
+            "or share the work in a folder: -o out/ --shard i/n"
         )
     stream.seek(0)
     return stream

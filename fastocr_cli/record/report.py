@@ -64,6 +64,7 @@ class RunReport:
     resumed: int = 0
     model: dict[str, str | None] | None = None
     settings: dict[str, Any] = field(default_factory=dict)
+    shard: str | None = None
     failures: list[FastocrError] = field(default_factory=list)
     is_interrupted: bool = False
     is_cut_off: bool = False
@@ -146,6 +147,7 @@ class RunReport:
             "tool": {"name": "fastocr", "version": __version__},
             "model": self.model,
             "settings": plain(self.settings),
+            "shard": self.shard,
             "exit_code": int(self.exit_code),
             "totals": {
                 "documents": len(self.documents),

@@ -84,6 +84,8 @@ class Console:
 
     def summary(self, report: RunReport, destination: Destination) -> None:
         """The closing line; an error line has said enough where the only input failed."""
+        if not report.documents:
+            self.note(f"shard {report.shard}: no input for it, nothing read")
         is_said = len(report.documents) == 1 == len(report.failures)
         if self.verbosity >= 0 and report.documents and not is_said:
             self._line(summary_line(report, destination.words))

@@ -21,16 +21,16 @@ from fastocr_cli.errors import OutputError
 from fastocr_cli.inputs.documents import printable
 
 _ADVICE = {
-    errno.ENOSPC: "no space left; free some or choose another place with -o",
-    errno.EDQUOT: "the disk quota is used up; free some space or choose another place with -o",
-    errno.EACCES: "no permission; change that or choose another place with -o",
-    errno.EPERM: "no permission; change that or choose another place with -o",
-    errno.EROFS: "the file system is read-only; choose another place with -o",
-    errno.ENOTDIR: "part of the path is a file, not a folder; choose another place with -o",
-    errno.EEXIST: "part of the path is a file, not a folder; choose another place with -o",
+    errno.ENOSPC: "no space left; free some or choose another place",
+    errno.EDQUOT: "the disk quota is used up; free some space or choose another place",
+    errno.EACCES: "no permission; change that or choose another place",
+    errno.EPERM: "no permission; change that or choose another place",
+    errno.EROFS: "the file system is read-only; choose another place",
+    errno.ENOTDIR: "part of the path is a file, not a folder; choose another place",
+    errno.EEXIST: "part of the path is a file, not a folder; choose another place",
     errno.EISDIR: "is a folder; give the name of a file",
-    errno.ENAMETOOLONG: "the name is too long; choose a shorter one with -o",
-    errno.EFBIG: "the file would be too large for this file system; choose another with -o",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
+    errno.EFBIG: "the file would be too large for this file system; choose another",
 }
 
 

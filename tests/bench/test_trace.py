@@ -17,6 +17,7 @@ from fastocr_cli.bench.trace.picture import draw_trace
 from fastocr_cli.bench.trace.record import record
 from fastocr_cli.bench.trace.trace import Trace
 from fastocr_cli.decoding.engine import generate
+from fastocr_cli.delivery.side_files import TRACE
 from fastocr_cli.errors import ExitCode
 from fastocr_cli.reading import Reader
 from tests.bench.made_up_trace import made_up_picture, made_up_trace
@@ -124,6 +125,7 @@ def test_the_command(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     ])  # fmt: skip
     assert code == ExitCode.OK
     assert capsys.readouterr().out.strip() == str(target)
+    assert TRACE.holds(target), "the next trace may replace it"
     trace = embedded(target.read_text())
     assert trace.steps == 20
     assert trace.keep == 0.2

@@ -309,6 +309,26 @@ def test_shards_share_the_inputs(fastocr):
     assert sorted(p.stem for p in Path("out").glob("*.md")) == list("abcde")
 
 
+def test_shards_in_one_file_are_refused(fastocr, reader):
+    names = [str(make_pdf(Path(f"{stem}.pdf"), 1)) for stem in "ab"]
+    Path("all.jsonl").touch()
+    for output in ("all.jsonl", "new.jsonl"):
+        result = fastocr("parse", *names, "-o", output, "--shard", "1/2")
+        assert (result.code, "-o out/" in result.err) == (ExitCode.USAGE, True)
+    assert not reader.pages_read
+    shards = [
+        fastocr("parse", *names, "-f", "jsonl", *where, "--shard", "2/2").code
+        for where in ([], ["-o", "/dev/null"])
+    ]
+    assert shards == [0, 0], "a stream is each shard's own"
+
+
+def test_an_empty_shard_says_so(fastocr):
+    make_pdf(Path("a.pdf"), 1)
+    result = fastocr("parse", "a.pdf", "-o", "out/", "--shard", "2/2")
+    assert (result.code, result.err) == (0, "shard 2/2: no input for it, nothing read\n")
+
+
 def test_missing_model_is_code_3(fastocr, monkeypatch):
     def missing(options):
         raise MissingModelError("owner/model is not in the local cache; fetch it by: ...")
