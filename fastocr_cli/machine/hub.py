@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fastocr_cli.api import split_revision
 from fastocr_cli.errors import MissingModelError, UsageError
@@ -76,7 +77,10 @@ def find_folder(model: str) -> Path:
 
 
 def download(model: str) -> Path:
-    """Fetch a model from the hub into its cache; returns the folder. Raises MissingModelError."""
+    """Fetch a model from the hub into its cache, again if its weights there are damaged.
+
+    Returns the folder. Raises MissingModelError.
+    """
     if model == EMBEDDED or Path(model).is_dir():
         return find_folder(model)
     from huggingface_hub import snapshot_download
@@ -88,13 +92,29 @@ def download(model: str) -> Path:
     )
 
     name, revision = split_revision(model)
+    wanted: dict[str, Any] = {"revision": revision, "allow_patterns": list(WANTED_FILES)}
     try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=list(WANTED_FILES)))
+        folder = Path(snapshot_download(name, **wanted))
+        if is_damaged(folder):
+            folder = Path(snapshot_download(name, **wanted, force_download=True))
+        return folder
     except HFValidationError as error:
         raise _no_such_name(model) from error
     except (HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError) as error:
         reason = str(error).strip().split("\n")[0]
         raise MissingModelError(f"{model} could not be fetched: {reason}") from error
+
+
+def is_damaged(folder: Path) -> bool:
+    """Whether a file of weights is cut short or is none; reads only what it says of itself."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        for file in folder.glob("*.safetensors"):
+            safe_open(file, framework="numpy")
+    except SafetensorError:
+        return True
+    return False
 
 
 def _no_such_name(model: str) -> UsageError:

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub.errors import StrictDataclassError
+from jinja2 import TemplateError
+from safetensors import SafetensorError
 from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig, __version__
 
 from fastocr_cli.decoding import attention
@@ -41,6 +44,9 @@ FAMILIES: dict[str, str] = {
 
 HOSTED = ("deepseek_vl_v2",)
 """Types that transformers has no class for; the family reads their config.json itself."""
+
+_UNLOADABLE = (OSError, ValueError, StrictDataclassError, TemplateError)
+"""What transformers raises for files that are not there, or that hold what they should not."""
 
 _DTYPES = {
     "f32": torch.float32,
@@ -79,13 +85,14 @@ def load_adapter(
         local_only=offline or _is_set("HF_HUB_OFFLINE"),
         trust_remote_code=trust_remote_code,
     )
-    config = _load_config(request)
-    family = _family_class(config.model_type)
     try:
-        adapter = family.load(request, config)
+        config = _load_config(request)
+        adapter = _family_class(config.model_type).load(request, config)
     except ImportError as error:
         raise MissingModelError(f"{name_or_path} needs a library: {_first_line(error)}") from error
-    except (OSError, ValueError) as error:
+    except SafetensorError as error:
+        raise _damaged(name_or_path, request.revision, error) from error
+    except _UNLOADABLE as error:
         raise _missing(request, error) from error
     adapter.name = name_or_path
     if mode is not None:
@@ -157,19 +164,16 @@ def _load_config(request: LoadRequest) -> Any:
     if folder.is_dir() and not (folder / "config.json").is_file():
         raise MissingModelError(f"{folder} holds no config.json, so it is not a saved model")
     _register_reader(request)
-    try:
-        raw, _ = PreTrainedConfig.get_config_dict(request.source, **request.hub_arguments)
-        kind = raw.get("model_type")
-        if kind in HOSTED:
-            return PreTrainedConfig.from_dict(raw)
-        if kind and kind not in CONFIG_MAPPING and (kind in FAMILIES or "auto_map" not in raw):
-            raise MissingModelError(
-                f"{request.source} is of kind '{kind}', which transformers {__version__} does not "
-                "know: pip install --upgrade transformers"
-            )
-        return AutoConfig.from_pretrained(request.source, **request.hub_arguments)
-    except (OSError, ValueError) as error:
-        raise _missing(request, error) from error
+    raw, _ = PreTrainedConfig.get_config_dict(request.source, **request.hub_arguments)
+    kind = raw.get("model_type")
+    if kind in HOSTED:
+        return PreTrainedConfig.from_dict(raw)
+    if kind and kind not in CONFIG_MAPPING and (kind in FAMILIES or "auto_map" not in raw):
+        raise MissingModelError(
+            f"{request.source} is of kind '{kind}', which transformers {__version__} does not "
+            "know: pip install --upgrade transformers"
+        )
+    return AutoConfig.from_pretrained(request.source, **request.hub_arguments)
 
 
 def _register_reader(request: LoadRequest) -> None:
@@ -192,15 +196,30 @@ def _missing(request: LoadRequest, error: Exception) -> MissingModelError:
         )
     if "safetensors" in str(error):
         return MissingModelError(f"{source} has no safetensors weights, the only kind loaded here")
-    revision = f" --revision {request.revision}" if request.revision else ""
     if source.count("/") != 1 or source.startswith(("/", ".", "~")):
         return MissingModelError(
             f"there is no model '{source}': not a folder, and a hub id looks like owner/name"
         )
-    why = "is not in the local cache" if request.local_only else "could not be fetched"
-    return MissingModelError(
-        f"{source} {why}; with a network, fetch it by: hf download {source}{revision}"
-    )
+    if request.local_only and isinstance(error, OSError):
+        why = "is not in the local cache; with a network,"
+    else:
+        why = f"cannot be loaded: {_first_line(error).rstrip('.')};"
+    return MissingModelError(f"{source} {why} {_fetch(source, request.revision)}")
+
+
+def _damaged(name: str, revision: str | None, error: Exception) -> MissingModelError:
+    """Weights of which a part is missing or no longer what was written."""
+    remedy = _fetch(name, revision)
+    if name == EMBEDDED:
+        remedy = "reinstall fastocr-cli"
+    elif Path(name).is_dir():
+        remedy = "copy them there again"
+    return MissingModelError(f"the weights of {name} are damaged ({_first_line(error)}); {remedy}")
+
+
+def _fetch(name: str, revision: str | None) -> str:
+    model = f"{name}@{revision}" if revision else name
+    return f"fetch it by: fastocr models download {model}"
 
 
 def _first_line(error: Exception) -> str:

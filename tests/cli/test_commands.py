@@ -168,6 +168,20 @@ def test_models_download_takes_no_code(monkeypatch, tmp_path):
     assert not any(pattern.endswith((".py", ".bin", ".pt")) for pattern in asked["allow_patterns"])
 
 
+@pytest.mark.parametrize(("weights", "calls"), [(b"cut", 2), (b"\2\0\0\0\0\0\0\0{}", 1)])
+def test_models_download_mends_damaged_weights(monkeypatch, tmp_path, weights, calls):
+    forced = []
+
+    def snapshot_download(name, *, force_download=False, **arguments):
+        forced.append(force_download)
+        (tmp_path / "model.safetensors").write_bytes(weights)
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
+    assert hub.download("owner/name") == tmp_path
+    assert forced == [False, True][:calls]
+
+
 class Literate(FakeReader):
     """Reads the self-test page, with some characters wrong."""
 

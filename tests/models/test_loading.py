@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from fastocr_cli.errors import ExitCode, FastocrError, MissingModelError, UsageError
+from fastocr_cli.machine.health import examine
 from fastocr_cli.models import loading
 from fastocr_cli.models.generic import GenericAdapter
 from fastocr_cli.models.loading import FAMILIES, choose_device, choose_dtype, load_adapter
@@ -48,7 +49,19 @@ def empty_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_offline_a_missing_model_comes_with_the_command_that_fetches_it() -> None:
     error = failure("somebody/nothing-like-this", offline=True, revision="v2")
     assert error.exit_code is ExitCode.MISSING_DEPENDENCY
-    assert "hf download somebody/nothing-like-this --revision v2" in str(error)
+    assert "fastocr models download somebody/nothing-like-this@v2" in str(error)
+
+
+@pytest.mark.usefixtures("empty_hub")
+def test_the_reason_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("You are trying to access a gated repo.\nMake sure to have access to it.")
+
+    monkeypatch.setattr(loading.PreTrainedConfig, "get_config_dict", refuse)
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    message = str(failure("owner/name"))
+    assert "owner/name cannot be loaded: You are trying to access a gated repo; fetch" in message
+    assert message.endswith("fastocr models download owner/name")
 
 
 @pytest.mark.usefixtures("no_network", "empty_hub")
@@ -108,6 +121,54 @@ def test_pickled_weights_are_not_loaded(checkpoint: Checkpoint, tmp_path: Path) 
     shutil.copytree(checkpoint("lighton_ocr"), folder)
     (folder / "model.safetensors").unlink()
     torch.save({}, folder / "pytorch_model.bin")
+    assert isinstance(failure(folder), MissingModelError)
+
+
+def cut_short(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def test_weights_cut_short_are_damaged(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(checkpoint("lighton_ocr"), folder)
+    cut_short(folder / "model.safetensors")
+    error = failure(folder)
+    assert error.exit_code is ExitCode.MISSING_DEPENDENCY
+    assert f"the weights of {folder} are damaged" in str(error)
+    assert examine(str(folder), "cpu").exit_code is ExitCode.MISSING_DEPENDENCY
+
+
+@pytest.mark.usefixtures("no_network", "empty_hub")
+def test_damaged_weights_in_the_hubs_cache_come_with_the_command_that_mends_them(
+    checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    repository = tmp_path / "hub" / "models--owner--name"
+    snapshot = repository / "snapshots" / ("a" * 40)
+    shutil.copytree(checkpoint("lighton_ocr"), snapshot)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("a" * 40)
+    cut_short(snapshot / "model.safetensors")
+    message = str(failure("owner/name", offline=True))
+    assert "the weights of owner/name are damaged" in message
+    assert message.endswith("fastocr models download owner/name")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", b"\xff\xfe"),
+        ("config.json", b'{"model_type": "lighton_ocr", "vision_config": 3}'),
+        ("tokenizer.json", b"{"),
+        ("preprocessor_config.json", b""),
+        ("chat_template.jinja", b"{% for x in y %}"),
+    ],
+)
+def test_other_files_that_are_damaged(
+    checkpoint: Checkpoint, tmp_path: Path, name: str, content: bytes
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(checkpoint("lighton_ocr"), folder)
+    (folder / name).write_bytes(content)
     assert isinstance(failure(folder), MissingModelError)
 
 
