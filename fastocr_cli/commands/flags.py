@@ -194,7 +194,8 @@ Workers = Annotated[
 ]
 Shard = Annotated[
     str | None,
-    _flag("--shard", panel=RUN, metavar="I/N", help="Read every N-th input, from the I-th; the output is a folder or a stream."),
+    _flag("--shard", panel=RUN, metavar="I/N",
+          help="Read every N-th input, from the I-th, into a folder that all shards share."),
 ]
 Resume = Annotated[
     bool | None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,22 +76,25 @@ def check_side_files(
 ) -> None:
     """Raises UsageError for a file that the run reads or writes already, OutputError for one that
     cannot be written or, unless `overwrite`, would replace one of another kind."""
-    uses = {name: "an input" for path in inputs for name in _names(path)}
+    uses: dict[object, str] = {name: "an input" for path in inputs for name in _names(path)}
     uses |= {name: "an output too" for path in outputs for name in _names(path)}
     for file in files:
-        if is_stream(file.path):
-            continue
-        for name in _names(file.path):
-            if name in uses:
-                raise UsageError(f"{file}: that is {uses[name]}; give another name")
-            uses[name] = f"what {file.flag} names"
         with output_errors(file.path):
-            _check_place(file.path)
-            if not overwrite and file.path.exists() and not file.kind.holds(file.path):
-                raise OutputError(
-                    f"{file}: exists and is not an earlier {file.kind.name}; "
-                    "move it away or give another name"
-                )
+            if not is_stream(file.path):
+                _check(file, uses, overwrite)
+        uses |= dict.fromkeys(_names(file.path), f"what {file.flag} names")
+
+
+def _check(file: SideFile, uses: Mapping[object, str], overwrite: bool) -> None:
+    use = next((uses[name] for name in _names(file.path) if name in uses), None)
+    if use is not None:
+        raise UsageError(f"{file}: that is {use}; give another name")
+    _check_place(file.path)
+    if not overwrite and file.path.exists() and not file.kind.holds(file.path):
+        raise OutputError(
+            f"{file}: exists and is not an earlier {file.kind.name}; "
+            "move it away or give another name"
+        )
 
 
 def _names(path: Path) -> list[object]:
