@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -26,6 +27,7 @@ a password."""
 COUNTED = frozenset({"quiet", "verbose"})
 AUTO = frozenset({"batch_size", "workers", "max_tokens", "dpi"})
 """Numbers that may be left to the program; it knows them as None."""
+_NEXT_PAIR = re.compile(r",(?=[^,=]*=)")
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Layer:
-    """The settings one place gives; `values` are typed already."""
+    """The settings one place gives; `values` are typed already, but for those inside a table."""
 
     origin: str
     values: Mapping[str, Any]
@@ -121,16 +123,35 @@ def find_project_file(cwd: Path) -> Path | None:
         if candidate.is_file():
             return candidate
         candidate = folder / "pyproject.toml"
-        if candidate.is_file() and "fastocr" in _load_toml(candidate).get("tool", {}):
+        if candidate.is_file() and _is_ours(candidate):
             return candidate
     return None
+
+
+def _is_ours(pyproject: Path) -> bool:
+    """Whether it has our table. Another tool's broken file, in whatever parent, is not our affair;
+    one that means to set us up is."""
+    try:
+        text = pyproject.read_bytes()
+        return _our_table(tomllib.loads(text.decode())) is not None
+    except OSError:
+        return False
+    except ValueError:  # no TOML, or no text
+        return b"[tool.fastocr" in text
+
+
+def _our_table(pyproject: Mapping[str, Any]) -> Any:
+    tools = pyproject.get("tool")
+    return tools.get("fastocr") if isinstance(tools, dict) else None
 
 
 def read_file(path: Path) -> Layer:
     """The settings of one TOML file, checked name by name."""
     table = _load_toml(path)
     if path.name == "pyproject.toml":
-        table = table.get("tool", {}).get("fastocr", {})
+        table = _our_table(table) or {}
+        if not isinstance(table, dict):
+            raise UsageError(f"{path}: tool.fastocr: give a table, not {table!r}")
     values = {}
     for key, value in table.items():
         name = key.replace("-", "_")
@@ -151,22 +172,29 @@ def parse_text(name: str, text: str, where: str) -> Any:
     if kind is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
     if kind is dict:
-        return parse_pairs([part for part in text.split(",") if part.strip()], where)
+        # A comma parts two pairs only where another key follows it: "focal_layers=1,2,refresh=8".
+        parts = (part.strip(" ,") for part in _NEXT_PAIR.split(text))
+        return parse_pairs([part for part in parts if part], where)
     return text
 
 
-def parse_pairs(pairs: list[str], where: str) -> dict[str, Any]:
-    """`["refresh=8", "dilate=true"]` as a dictionary with typed values."""
-    result: dict[str, Any] = {}
+def parse_pairs(pairs: list[str], where: str) -> dict[str, str]:
+    """`["refresh=8", "dilate=true"]` as a dictionary; whose settings they are knows their types."""
+    result: dict[str, str] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key.strip():
             raise UsageError(f"{where} {pair}: write key=value, such as refresh=8")
-        name = key.strip().replace("-", "_")
-        if name in result:
-            raise UsageError(f"{where} {pair}: {name} is set already, to {result[name]}")
-        result[name] = _guess(text.strip())
+        _add(result, key.strip(), text.strip(), f"{where} {pair}")
     return result
+
+
+def _add(table: dict[str, Any], key: str, value: Any, where: str) -> None:
+    """A nested setting under its own name, as the outer ones are; spelt with - or with _."""
+    name = key.replace("-", "_")
+    if name in table:
+        raise UsageError(f"{where}: {name} is set already, to {table[name]}")
+    table[name] = value
 
 
 def convert(name: str, value: Any, where: str) -> Any:
@@ -186,6 +214,11 @@ def convert(name: str, value: Any, where: str) -> Any:
         return str(value)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise UsageError(f"{where}: give {_words(kind)}, not {value!r}")
+    if isinstance(value, dict):
+        table: dict[str, Any] = {}
+        for key, inner in value.items():
+            _add(table, key, inner, f"{where}.{key}")
+        return table
     return value
 
 
@@ -257,18 +290,6 @@ def _parse_number(kind: type, text: str, where: str) -> Any:
         return kind(text)
     except ValueError as error:
         raise UsageError(f"{where} {text}: give {_words(kind)}") from error
-
-
-def _guess(text: str) -> Any:
-    """The value a person means: true, 8, 0.5, or the text itself."""
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _words(kind: type) -> str:

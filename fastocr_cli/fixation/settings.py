@@ -7,6 +7,7 @@ of tensors or models.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
@@ -80,7 +81,8 @@ class FixationSettings:
 
 
 def read_settings(kind: type[T], options: Mapping[str, Any]) -> T:
-    """A settings dataclass from named values; text is read by the type of its field.
+    """A settings dataclass from named values, each read and checked by the type of its field: text
+    as it may be written, and values as a file or a caller may give them.
 
     Raises UsageError for a name the dataclass has not (naming the nearest it has) and for a value
     that cannot be read or cannot be meant.
@@ -109,35 +111,55 @@ def require(holds: bool, name: str, value: object, meant: str) -> None:
 
 
 def _read(name: str, value: Any, hint: Any) -> Any:
-    if not isinstance(value, str):
-        is_alone = isinstance(value, int) and tuple[int, ...] in (hint, *get_args(hint))
-        return (value,) if is_alone else value
-    kinds = [hint] if hint in _READERS else [one for one in get_args(hint) if one in _READERS]
-    return _read_by(_READERS[kinds[0]], name, value) if kinds else value
-
-
-def _read_by(reader: Callable[[str], Any], name: str, value: str) -> Any:
+    """The value as its field's type; fields of words are checked by their dataclass."""
+    kinds = [kind for kind in (hint, *get_args(hint)) if kind in _READERS]
+    if not kinds or (value is None and type(None) in get_args(hint)):
+        return value
     try:
-        return reader(value)
+        return _READERS[kinds[0]](value)
     except ValueError as error:
         raise UsageError(f"cannot read '{value}' as {name}: {error}") from None
 
 
-def _switch(text: str) -> bool:
+def _switch(value: Any) -> bool:
     words = {"on": True, "true": True, "yes": True, "1": True}
     words |= {"off": False, "false": False, "no": False, "0": False}
-    if text.lower() not in words:
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or value.lower() not in words:
         raise ValueError("write on or off")
-    return words[text.lower()]
+    return words[value.lower()]
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(sorted({int(part) for part in text.split(",") if part.strip()}))
+def _whole(value: Any) -> int:
+    with suppress(ValueError):
+        if isinstance(value, str):
+            return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError("write a whole number")
+    return value
 
 
-_READERS: dict[Any, Callable[[str], Any]] = {
+def _number(value: Any) -> float:
+    with suppress(ValueError):
+        if isinstance(value, str):
+            return float(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError("write a number")
+    return float(value)
+
+
+def _numbers(value: Any) -> tuple[int, ...]:
+    """One number, a list of them, or text with commas between them; ascending, each once."""
+    parts = [part for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)):
+        parts = [parts]
+    return tuple(sorted({_whole(part) for part in parts}))
+
+
+_READERS: dict[Any, Callable[[Any], Any]] = {
     bool: _switch,
-    int: int,
-    float: float,
+    int: _whole,
+    float: _number,
     tuple[int, ...]: _numbers,
 }

@@ -72,7 +72,7 @@ def test_a_command_s_settings_come_from_where_parse_has_them(fastocr, monkeypatc
     context.params = {**given, "verbose": 1, "repeat": 3}
     options = begin(context)
     assert (options.model, options.device, options.dtype) == ("somebody's", "mps", "bf16")
-    assert options.fixation == {"refresh": 8}
+    assert options.fixation == {"refresh": "8"}
     assert (options.keep, options.rtprune) == (1.0, None), "there was no flag for it"
 
 

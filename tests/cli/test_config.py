@@ -8,6 +8,7 @@ import pytest
 
 from fastocr_cli import config
 from fastocr_cli.errors import ExitCode, UsageError
+from fastocr_cli.fixation.settings import FixationSettings, read_settings
 from fastocr_cli.options import Options
 from tests.cli.fakes import make_pdf
 
@@ -64,6 +65,34 @@ def test_pyproject_without_our_table_is_passed_over(home):
     assert resolve()[0].keep == 0.2
 
 
+@pytest.mark.parametrize("text", ["[tool.ruff", "tool = 3", "[tool]\nfastocr = 3\ntool", "\xff"])
+def test_a_pyproject_that_is_not_ours_may_be_broken(home, text):
+    Path("../fastocr.toml").write_text("keep = 0.2\n")
+    Path("pyproject.toml").write_bytes(text.encode("latin-1"))
+    assert resolve()[0].keep == 0.2
+
+
+@pytest.mark.parametrize("text", ["[tool.fastocr]\nkeep = ", "[tool]\nfastocr = 3"])
+def test_a_pyproject_that_is_ours_may_not(home, text):
+    Path("pyproject.toml").write_text(text)
+    with pytest.raises(UsageError, match=r"pyproject\.toml: "):
+        resolve()
+
+
+def test_a_table_in_a_file_is_spelt_and_typed_as_elsewhere(home):
+    Path("fastocr.toml").write_text(
+        "[fixation]\nfocal-stride = 2\nfocal-layers = [4, 1]\nmin-mass = 1\nreuse = true"
+    )
+    settings = read_settings(FixationSettings, resolve()[0].fixation)
+    assert settings == FixationSettings(focal_stride=2, focal_layers=(1, 4), min_mass=1.0)
+
+
+def test_a_name_spelt_in_two_ways_is_given_twice(home):
+    Path("fastocr.toml").write_text("[fixation]\nfocal-stride = 2\nfocal_stride = 3")
+    with pytest.raises(UsageError, match="focal_stride is set already, to 2"):
+        resolve()
+
+
 def test_files_can_be_left_out_or_named(home):
     Path("fastocr.toml").write_text("keep = 0.2\n")
     Path("other.toml").write_text("keep = 0.9\n")
@@ -101,7 +130,11 @@ def test_faults_in_a_file_name_the_key(home, text, says):
         ("FASTOCR_OFFLINE", "", ("offline", False)),
         ("FASTOCR_BATCH_SIZE", "auto", ("batch_size", None)),
         ("FASTOCR_FORMAT", "md, json", ("format", ("md", "json"))),
-        ("FASTOCR_FIXATION", "refresh=8,reuse=false", ("fixation", {"refresh": 8, "reuse": False})),
+        (
+            "FASTOCR_FIXATION",
+            "refresh=8,focal-layers=1,2, reuse=false,",
+            ("fixation", {"refresh": "8", "focal_layers": "1,2", "reuse": "false"}),
+        ),
         ("FASTOCR_PASSWORD", " spaced ", ("password", " spaced ")),
     ],
 )

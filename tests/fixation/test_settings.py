@@ -85,6 +85,35 @@ def test_one_number_is_a_list_of_one() -> None:
     assert read_settings(FixationSettings, {"focal_layers": 2}).focal_layers == (2,)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("minimum", 2.5),
+        ("minimum", "2.5"),
+        ("refresh", 2.5),
+        ("refresh", True),
+        ("min_mass", True),
+        ("min_mass", [0.5]),
+        ("reuse", 1),
+        ("focal_layers", [1, 2.5]),
+        ("focal_layers", [True]),
+        ("focal_layers", {"1": 2}),
+        ("dense_layers", None),
+        ("heads", 3),
+    ],
+)
+def test_values_are_checked_as_text_is(name: str, value: object) -> None:
+    with pytest.raises(UsageError, match=name):
+        read_settings(FixationSettings, {name: value})
+
+
+def test_values_are_converted_as_text_is() -> None:
+    options = {"min_mass": 1, "focal_layers": [9, "4"], "focal_stride": None, "reuse": False}
+    settings = read_settings(FixationSettings, options)
+    assert settings == FixationSettings(min_mass=1.0, focal_layers=(4, 9), reuse=False)
+    assert isinstance(settings.min_mass, float)
+
+
 def test_strides_need_reuse() -> None:
     assert read("focal_stride=4").focal_stride == 4
     with pytest.raises(UsageError, match="1 without reuse"):
