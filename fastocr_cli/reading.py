@@ -17,6 +17,7 @@ from PIL import Image
 from fastocr_cli.decoding.engine import generate
 from fastocr_cli.decoding.pages import Generation
 from fastocr_cli.decoding.shape import DecoderFacts
+from fastocr_cli.errors import UsageError
 from fastocr_cli.fixation import AttentionPolicy, make_policy
 from fastocr_cli.fixation.calibration import find_calibration
 from fastocr_cli.models.base import ModelAdapter, PromptInputs
@@ -52,7 +53,7 @@ class Reader:
         self.adapter = adapter
         self.keep = keep
         self.method = method
-        self._fixation = dict(fixation or {})
+        self._fixation = _checked(fixation or {})
         self.rtprune = rtprune
         self._policies: dict[float, AttentionPolicy] = {}
         self.policy(keep)  # an impossible setting is an error now and not at the first page
@@ -173,6 +174,16 @@ class Reader:
             stats=replace(generation.stats, prepare_ms=prepare_ms),
             places=generation.places if told is None else tuple(told),
         )
+
+
+def _checked(fixation: Mapping[str, Any]) -> dict[str, Any]:
+    """Raises UsageError for what the reader itself gives to the method."""
+    taken = [name for name in ("method", "keep", "calibration") if name in fixation]
+    if taken:
+        raise UsageError(
+            f"'{taken[0]}' is no setting of fixation: method and keep have options of their own"
+        )
+    return dict(fixation)
 
 
 def _as_image(page: PageLike) -> Image.Image:

@@ -83,7 +83,12 @@ def test_keep_can_be_overridden_for_one_call(adapter: LoadAdapter) -> None:
 
 
 def test_impossible_settings_fail_before_the_first_page(adapter: LoadAdapter) -> None:
-    for settings in ({"keep": 1.5}, {"method": "magic"}, {"fixation": {"no_such_option": 1}}):
+    for settings in (
+        {"keep": 1.5},
+        {"method": "magic"},
+        {"fixation": {"no_such_option": 1}},
+        {"fixation": {"keep": 0.5}},
+    ):
         with pytest.raises(UsageError):
             Reader(adapter("qwen2_5_vl"), **settings)  # type: ignore[arg-type]
 
