@@ -16,8 +16,7 @@ from fastocr_cli.inputs.pages import parse_pages
 from fastocr_cli.inputs.sources import resolve
 from fastocr_cli.options import Options
 from fastocr_cli.pipeline import raster_settings
-from fastocr_cli.raster import PageFailure, open_document
-from fastocr_cli.raster import draw as draw_page
+from fastocr_cli.raster import PageFailure, draw_pages, open_document
 from fastocr_cli.results import PageImage
 
 
@@ -56,14 +55,11 @@ def _draw(document: Document, options: Options) -> BenchDocument:
     pages = []
     with open_document(document, raster_settings(options)) as source:
         count = source.page_count
-        every = range(1, count + 1)
-        numbers = list(selection.numbers(count, document.source)) if selection else list(every)
-        for number in numbers:
-            page = draw_page(source, number, document.source)
+        for page in draw_pages(source, document.source, selection):
             if isinstance(page, PageFailure):
                 raise page.error
             pages.append(page)
-    truth = find_truth(
-        document, numbers, is_whole=numbers == list(every), password=options.password
-    )
+    numbers = [page.number for page in pages]
+    is_whole = numbers == list(range(1, count + 1))
+    truth = find_truth(document, numbers, is_whole=is_whole, password=options.password)
     return BenchDocument(document.source, tuple(pages), truth)

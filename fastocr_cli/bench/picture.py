@@ -12,33 +12,10 @@ from typing import Any
 from fastocr_cli.bench.figures import Quotient, Row
 from fastocr_cli.bench.outcome import Outcome
 from fastocr_cli.bench.table import count
-from fastocr_cli.errors import MissingModelError, OutputError
+from fastocr_cli.figure import new_figure, save
 
 TARGET_KEEP, TARGET_KEPT = 0.05, 0.98
 COLOURS = ("#0b6e99", "#c4512d", "#3d8b5f", "#8461b5", "#b8892b", "#5b6b7a", "#b3497f", "#3f4db3")
-
-
-def new_figure(width: float, height: float) -> Any:
-    """An empty figure that no screen knows of. Raises MissingModelError without matplotlib."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingModelError(
-            "a picture needs matplotlib; install it with: pip install 'fastocr-cli[plot]'"
-        ) from error
-    return Figure(figsize=(width, height), layout="constrained", facecolor="white")
-
-
-def save(figure: Any, path: Path) -> Path:
-    """In the format of the suffix. Raises OutputError for one there is not, or a full disk."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=160)
-    except ValueError as error:
-        raise OutputError(f"{path}: no such picture format; use .svg, .png or .pdf") from error
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
-    return path
 
 
 def draw_outcome(outcome: Outcome, path: Path) -> Path:

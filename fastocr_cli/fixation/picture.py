@@ -6,9 +6,8 @@ Knows matplotlib, which is an extra, and the measured masses.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from fastocr_cli.errors import MissingModelError
+from fastocr_cli.figure import new_figure, save
 from fastocr_cli.fixation.calibration import Calibration
 from fastocr_cli.fixation.settings import FixationSettings
 
@@ -18,9 +17,10 @@ def draw_calibration(calibration: Calibration, settings: FixationSettings, path:
 
     Left: the share of all visual attention that each layer would recover as the only focal one;
     chosen layers stand out. Right: how much of each layer's visual attention lies in the top
-    patches of each other layer. Raises MissingModelError without matplotlib.
+    patches of each other layer. Raises MissingModelError without matplotlib,
+    OutputError for a path that cannot be written or drawn to.
     """
-    figure = _figure()
+    figure = new_figure(11, 4.5)
     masses, choice = calibration.masses, calibration.choice(settings)
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     alone = masses.alone(reuse=settings.reuse)
@@ -45,16 +45,4 @@ def draw_calibration(calibration: Calibration, settings: FixationSettings, path:
         f"{calibration.model}, top {calibration.keep:.0%} of patches, "
         f"{calibration.steps} steps on {calibration.pages} pages"
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
-    return path
-
-
-def _figure() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingModelError(
-            "a picture needs matplotlib; install it with: pip install 'fastocr-cli[plot]'"
-        ) from error
-    return Figure(figsize=(11, 4.5), layout="constrained")
+    return save(figure, path)

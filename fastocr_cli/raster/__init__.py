@@ -17,7 +17,14 @@ from fastocr_cli.inputs.sniff import Kind
 from fastocr_cli.raster.base import PageFailure, PageSource, RasterSettings
 from fastocr_cli.results import PageImage
 
-__all__ = ["PageFailure", "PageSource", "RasterSettings", "draw", "iter_pages", "open_document"]
+__all__ = [
+    "PageFailure",
+    "PageSource",
+    "RasterSettings",
+    "draw_pages",
+    "iter_pages",
+    "open_document",
+]
 
 
 @contextmanager
@@ -47,16 +54,22 @@ def iter_pages(
     Warnings about the document as a whole are the first page's.
     """
     with open_document(document, settings) as pages:
-        numbers = _numbers(pages.page_count, selection, document.source)
-        warnings = pages.warnings
-        for number in numbers:
-            page = draw(pages, number, document.source)
-            if warnings and isinstance(page, PageImage):
-                page, warnings = replace(page, warnings=(*warnings, *page.warnings)), ()
-            yield page
+        yield from draw_pages(pages, document.source, selection)
 
 
-def draw(pages: PageSource, number: int, source: str) -> PageImage | PageFailure:
+def draw_pages(
+    pages: PageSource, source: str, selection: PageSelection | None = None
+) -> Iterator[PageImage | PageFailure]:
+    """As `iter_pages`, of a document that is open. source: its name."""
+    warnings = pages.warnings
+    for number in _numbers(pages.page_count, selection, source):
+        page = _draw(pages, number, source)
+        if warnings and isinstance(page, PageImage):
+            page, warnings = replace(page, warnings=(*warnings, *page.warnings)), ()
+        yield page
+
+
+def _draw(pages: PageSource, number: int, source: str) -> PageImage | PageFailure:
     """One page, or the reason why there is none."""
     try:
         return pages.render(number)

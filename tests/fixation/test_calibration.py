@@ -13,7 +13,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from fastocr_cli.commands.calibrate import calibrate as command
-from fastocr_cli.errors import InputError, UsageError
+from fastocr_cli.errors import InputError, OutputError, UsageError
 from fastocr_cli.fixation import make_policy
 from fastocr_cli.fixation.calibrate import calibrate
 from fastocr_cli.fixation.calibration import Calibration, calibration_path, find_calibration
@@ -159,6 +159,8 @@ def test_the_picture_is_drawn(tmp_path: Path) -> None:
     calibration = Calibration("toy", None, (0, 2, 5), 0.05, 1, 9, masses)
     path = draw_calibration(calibration, FixationSettings(), tmp_path / "new" / "scores.png")
     assert Image.open(path).size[0] > 500
+    with pytest.raises(OutputError, match=r"use \.svg, \.png or \.pdf"):
+        draw_calibration(calibration, FixationSettings(), tmp_path / "scores.xyz")
 
 
 def test_the_command_says_where_it_wrote_and_what_it_found(

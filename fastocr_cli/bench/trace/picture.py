@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from fastocr_cli.bench.picture import new_figure, save
 from fastocr_cli.bench.trace.html import facts
 from fastocr_cli.bench.trace.trace import Trace
+from fastocr_cli.figure import new_figure, save
 
 WIDTH_IN = 8.0
 PAGE_SHARE = 0.83
