@@ -25,6 +25,7 @@ from fastocr_cli.models.loading import EMBEDDED, load_adapter
 from fastocr_cli.results import PageImage, PageReading
 from fastocr_cli.rtprune.hook import RTPruneHook, caution
 from fastocr_cli.rtprune.settings import RTPruneSettings
+from fastocr_cli.strips import cut, join
 
 PageLike = Image.Image | PageImage | npt.NDArray[np.uint8]
 
@@ -133,7 +134,8 @@ class Reader:
         All are in memory at once: give a long document in pieces of `batch_size`.
         """
         pages = [images] if isinstance(images, (Image.Image, PageImage, np.ndarray)) else images
-        prepared = [self._prepare(page) for page in pages]
+        parts = [self._strips(page) for page in pages]
+        prepared = [self._prepare(strip) for strips in parts for strip in strips]
         prompts = [prompt for prompt, _ in prepared]
         rtprune = self.rtprune if is_pruned else None
         hook = RTPruneHook(rtprune, self.adapter, prompts) if rtprune else None
@@ -147,18 +149,30 @@ class Reader:
         )
         if hook is not None:
             generations = hook.with_stats(generations)
-        return [
+        readings = iter(
             self._reading(generation, prompt, prepare_ms)
             for generation, (prompt, prepare_ms) in zip(generations, prepared, strict=True)
-        ]
+        )
+        return [self._joined(strips, [next(readings) for _ in strips]) for strips in parts]
 
     def to_markdown(self, text: str) -> str:
         """Markdown from a reading's raw text."""
         return self.adapter.to_markdown(text)
 
-    def _prepare(self, page: PageLike) -> tuple[PromptInputs, float]:
+    def _strips(self, page: PageLike) -> list[Image.Image]:
+        image = _as_image(page)
+        return cut(image, self.adapter.tallest(image))
+
+    def _joined(self, strips: Sequence[Image.Image], readings: list[PageReading]) -> PageReading:
+        if len(readings) == 1:
+            return readings[0]
+        tokens = [token for one in readings for token in one.token_ids]
+        heights = [strip.height for strip in strips]
+        return join(readings, heights, self.adapter.detokenize(tokens))
+
+    def _prepare(self, image: Image.Image) -> tuple[PromptInputs, float]:
         began = time.perf_counter()
-        prompt = self.adapter.prepare(_as_image(page))
+        prompt = self.adapter.prepare(image)
         return prompt, (time.perf_counter() - began) * 1000
 
     def _reading(

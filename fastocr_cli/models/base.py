@@ -184,6 +184,10 @@ class ModelAdapter(ABC):
     def load(cls, request: LoadRequest, config: Any) -> Self:
         """Load model and processing files of `request`; `config` is the checkpoint's config."""
 
+    def tallest(self, image: Image.Image) -> int | None:
+        """How many px of a page's height can be read at once; None for any number."""
+        return None
+
     @abstractmethod
     def prepare(self, image: Image.Image) -> PromptInputs:
         """An RGB page as CPU tensors; the engine moves them to the model's device."""

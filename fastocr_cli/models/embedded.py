@@ -17,12 +17,10 @@ from fastocr_cli.reader.evidence import Evidence
 from fastocr_cli.reader.eye import Eye
 from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading
 from fastocr_cli.reader.order import ReadingOrder
-from fastocr_cli.reader.scale import ink_mask, to_reading_size
+from fastocr_cli.reader.scale import ink_mask, tallest, to_reading_size
 from fastocr_cli.reader.unwrap import unwrap
 from fastocr_cli.results import Box
 
-MOST_CELLS = 12_000
-"""Visual tokens a page may have; larger pages are scaled down."""
 FEWEST_TOKENS = 1024
 TOKENS_PER_INKED_CELL = 3
 """A cell holds two to three characters, and each line inks more than one row of cells."""
@@ -56,8 +54,11 @@ class EmbeddedAdapter(ModelAdapter):
     def decoder(self) -> Any:
         return self.model.decoder
 
+    def tallest(self, image: Image.Image) -> int | None:
+        return tallest(image)
+
     def prepare(self, image: Image.Image) -> PromptInputs:
-        page = to_reading_size(image, MOST_CELLS)
+        page = to_reading_size(image)
         grey = np.asarray(page)
         rows, columns = page.height // v.CELL_PX, page.width // v.CELL_PX
         input_ids = torch.full((1, rows * columns + 1), v.IMAGE)

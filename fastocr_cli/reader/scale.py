@@ -13,6 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from fastocr_cli.reader.vocabulary import CELL_PX, MAX_COLUMNS, MAX_ROWS
+
+MOST_CELLS = 12_000
+"""Visual tokens a page may have; larger pages are scaled down."""
 TARGET_EM_PX = 18.5
 EASY_EM_PX = (16.0, 21.5)
 """Text of these sizes is read as it is: resampling would cost more than it brings."""
@@ -69,22 +73,36 @@ def _run_lengths(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return stops - starts
 
 
-def to_reading_size(image: Image.Image, most_cells: int, cell_px: int = 16) -> Image.Image:
-    """The page in grey at a size the reader reads well, sides multiples of `cell_px`.
+def to_reading_size(image: Image.Image) -> Image.Image:
+    """The page in grey at a size the reader reads well, sides multiples of a cell.
 
-    The page keeps to the upper left; what is added on the right and below is paper.
+    The page keeps to the upper left; what is added on the right and below is paper. Pages larger
+    than the reader can name places of are scaled down.
     """
     grey = image.convert("L")
-    em = text_em(np.asarray(grey))
-    factor = 1.0
-    if em is not None and not EASY_EM_PX[0] <= em <= EASY_EM_PX[1]:
-        factor = min(max(TARGET_EM_PX / em, 0.1), 4.0)
-    area = grey.width * grey.height * factor**2 / cell_px**2
-    factor *= min(1.0, math.sqrt(most_cells / area))
+    factor = _easy_factor(grey)
+    factor = min(factor, math.sqrt(MOST_CELLS * CELL_PX**2 / (grey.width * grey.height)))
+    factor = min(factor, MAX_COLUMNS * CELL_PX / grey.width, MAX_ROWS * CELL_PX / grey.height)
     if factor != 1.0:
         size = max(1, round(grey.width * factor)), max(1, round(grey.height * factor))
         grey = grey.resize(size, Image.Resampling.LANCZOS)
-    width, height = (cell_px * math.ceil(side / cell_px) for side in grey.size)
+    width, height = (CELL_PX * math.ceil(side / CELL_PX) for side in grey.size)
     paper = Image.new("L", (width, height), int(np.percentile(np.asarray(grey)[::4, ::4], 90)))
     paper.paste(grey)
     return paper
+
+
+def tallest(image: Image.Image) -> int | None:
+    """How many px of its height can be read at once at that size; None for all of them."""
+    if image.height <= image.width * MAX_ROWS**2 / MOST_CELLS:
+        return None  # the number of cells limits such a page before its rows do
+    factor = _easy_factor(image.convert("L"))
+    columns = min(MAX_COLUMNS, math.ceil(image.width * factor / CELL_PX))
+    return int(min(MAX_ROWS, MOST_CELLS // columns) * CELL_PX / factor)
+
+
+def _easy_factor(grey: Image.Image) -> float:
+    em = text_em(np.asarray(grey))
+    if em is None or EASY_EM_PX[0] <= em <= EASY_EM_PX[1]:
+        return 1.0
+    return min(max(TARGET_EM_PX / em, 0.1), 4.0)

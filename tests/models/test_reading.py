@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from fastocr_cli import Reader
 from fastocr_cli.errors import UsageError
@@ -49,6 +50,18 @@ def test_a_reading_says_everything(reader: Reader) -> None:
     assert stats.visual_tokens == reader.adapter.prepare(PAGES[0]).layout.num_tokens
     assert min(stats.prepare_ms, stats.prefill_ms, stats.decode_ms, stats.attention_ms) > 0
     assert stats.kv_share == 1.0
+
+
+def test_a_tall_page_is_read_in_strips(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Image.new("RGB", (90, 150), "white")
+    whole.paste(PAGES[2], (0, 0))
+    whole.paste(PAGES[2], (0, 90))
+    monkeypatch.setattr(reader.adapter, "tallest", lambda image: 80)
+    [reading] = reader.read(whole, max_tokens=6)
+    upper, lower = reader.read([whole.crop((0, 0, 90, 70)), whole.crop((0, 70, 90, 150))], 6)
+    assert reading.token_ids == upper.token_ids + lower.token_ids
+    assert reading.text == reader.adapter.detokenize(reading.token_ids)
+    assert reading.stats.visual_tokens == upper.stats.visual_tokens + lower.stats.visual_tokens
 
 
 def test_the_same_page_in_every_form(reader: Reader) -> None:

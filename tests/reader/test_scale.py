@@ -7,7 +7,8 @@ import pymupdf
 import pytest
 from PIL import Image
 
-from fastocr_cli.reader.scale import EASY_EM_PX, text_em, to_reading_size
+from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.scale import EASY_EM_PX, MOST_CELLS, tallest, text_em, to_reading_size
 
 SENTENCE = "The quick brown fox jumps over the lazy dog and reads every page of it again. "
 
@@ -31,7 +32,7 @@ def test_em_is_measured(font: str, points: float, dpi: int) -> None:
 
 @pytest.mark.parametrize(("points", "dpi"), [(10, 72), (10, 144), (10, 300), (14, 200)])
 def test_page_comes_to_reading_size(points: float, dpi: int) -> None:
-    page = to_reading_size(page_of("tiro", points, dpi), most_cells=50_000)
+    page = to_reading_size(page_of("tiro", points, dpi))
     assert page.width % 16 == page.height % 16 == 0
     measured = text_em(np.asarray(page))
     assert measured is not None
@@ -44,10 +45,24 @@ def test_no_text_no_em() -> None:
     assert text_em(gradient) is None
 
 
-def test_cells_are_bounded() -> None:
-    page = to_reading_size(page_of("helv", 4, 144), most_cells=2000)
-    assert page.width * page.height / 256 <= 2000 * 1.1
+@pytest.mark.parametrize("size", [(5000, 4000), (4000, 800), (600, 9000)])
+def test_places_are_bounded(size: tuple[int, int]) -> None:
+    """Beyond the last row and column the reader could not name there is nothing."""
+    page = to_reading_size(Image.new("L", size, 255))
+    rows, columns = page.height // v.CELL_PX, page.width // v.CELL_PX
+    assert rows <= v.MAX_ROWS
+    assert columns <= v.MAX_COLUMNS
+    assert rows * columns <= 1.05 * MOST_CELLS
+
+
+def test_how_much_of_a_tall_page_is_read_at_once() -> None:
+    assert tallest(Image.new("L", (600, 1800), 255)) is None
+    page = page_of("tiro", 12, 110)  # an easy size
+    receipt = Image.new("RGB", (page.width // 2, 6000), "white")
+    for top in range(0, 6000, page.height):
+        receipt.paste(page, (0, top))
+    assert tallest(receipt) == v.MAX_ROWS * v.CELL_PX
 
 
 def test_tiny_image() -> None:
-    assert to_reading_size(Image.new("RGB", (1, 1)), most_cells=100).size == (16, 16)
+    assert to_reading_size(Image.new("RGB", (1, 1))).size == (16, 16)
