@@ -6,17 +6,21 @@ import csv
 import io
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import jsonschema
 import orjson
 import pytest
+import torch
 from rich.console import Console
 
 from fastocr_cli.bench.figures import Quotient
-from fastocr_cli.bench.outcome import Outcome, as_csv, as_record
+from fastocr_cli.bench.outcome import Outcome, as_csv, as_record, make_outcome
 from fastocr_cli.bench.picture import draw_outcome
 from fastocr_cli.bench.table import WIDTH, print_outcome
 from fastocr_cli.errors import OutputError
+from fastocr_cli.record.revision import revision_of
 from fastocr_cli.schemas import load_schema
 from tests.bench.made_up import outcome
 
@@ -35,6 +39,20 @@ def test_json_follows_its_schema(truth: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(record, schema)
     assert set(record["rows"][0]) == set(schema["$defs"]["row"]["properties"])
+
+
+def test_a_folders_revision_is_told(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    adapter: Any = SimpleNamespace(
+        name=str(tmp_path),
+        revision=None,
+        model=SimpleNamespace(config=SimpleNamespace(_name_or_path=str(tmp_path))),
+        device=torch.device("cpu"),
+        dtype=torch.float32,
+        has_aids=False,
+    )
+    result = make_outcome(adapter, [], outcome().rows, rounds=1, batch_size=1, aided=True)
+    assert result.revision == revision_of(adapter) is not None
 
 
 def test_csv_has_the_same_rows() -> None:
