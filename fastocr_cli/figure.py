@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fastocr_cli.errors import MissingModelError, OutputError
+from fastocr_cli.version import __version__
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -23,10 +24,11 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def save(figure: Any, path: Path) -> Path:
-    """In the format of the suffix. Raises OutputError for one there is not, or a full disk."""
+    """In the format of the suffix, bearing our name, by which a later run knows that it may replace
+    it. Raises OutputError for a format there is not, or a full disk."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=160)
+        figure.savefig(path, dpi=160, metadata={"Creator": f"fastocr {__version__}"})
     except ValueError as error:
         raise OutputError(f"{path}: no such picture format; use .svg, .png or .pdf") from error
     except OSError as error:

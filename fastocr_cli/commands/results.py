@@ -30,7 +30,7 @@ def check_results(
 
 
 def _check_can_draw(file: SideFile) -> None:
-    from fastocr_cli.bench.picture import new_figure
+    from fastocr_cli.figure import new_figure
 
     if file.path.suffix.lower() not in PICTURE_SUFFIXES:
         raise UsageError(f"{file}: no such picture format; use .svg, .png or .pdf")

@@ -42,8 +42,7 @@ BENCH = Kind("bench's figures", (rb'"rounds":', rb'"rows":'), is_marked=True)
 BENCH_ROWS = Kind("bench's rows", (rb"\Amethod,keep,pages,",))
 CALIBRATION = Kind("calibration", (rb'\A\{"format":', rb'"within":'))
 TRACE = Kind("trace", (rb'<script type="application/json" id="trace">',), is_marked=True)
-PICTURE = Kind("picture of its kind", (rb"(?i)matplotlib",))
-"""As good as can be: pictures bear the name of the library that drew them, not ours."""
+PICTURE = Kind("picture by fastocr", (rb"\bfastocr \d",))
 
 
 def report_kind(shard: str | None) -> Kind:

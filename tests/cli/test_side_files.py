@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from fastocr_cli.bench.picture import new_figure, save
 from fastocr_cli.delivery.side_files import BENCH, CALIBRATION, PICTURE, TRACE, report_kind
 from fastocr_cli.errors import ExitCode
+from fastocr_cli.figure import new_figure, save
 from fastocr_cli.fixation.calibration import Calibration
 from fastocr_cli.fixation.focal import Masses
 from tests.cli.fakes import make_pdf
@@ -110,3 +110,5 @@ def test_earlier_results_are_known(tmp_path):
         picture = save(new_figure(1, 1), tmp_path / f"picture.{suffix}")
         assert PICTURE.holds(picture)
         assert not TRACE.holds(picture)
+        new_figure(1, 1).savefig(picture)
+        assert not PICTURE.holds(picture), "somebody's own"
