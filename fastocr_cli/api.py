@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from fastocr_cli.errors import FastocrError
 from fastocr_cli.inputs.sources import resolve
+from fastocr_cli.models.names import split_revision
 from fastocr_cli.options import Options
 from fastocr_cli.patience import PatientReader
 from fastocr_cli.pipeline import Pipeline
 from fastocr_cli.record.events import DocumentFailed, Event, PageDone
+from fastocr_cli.record.identity import identify
 from fastocr_cli.results import PageResult
 
 if TYPE_CHECKING:
@@ -88,6 +90,7 @@ def make_reader(
     """A reader with the options' patience; the model is loaded when the first page needs it."""
     return PatientReader(
         load or (lambda: load_reader(options)),
+        identify=(lambda: None) if load else (lambda: identify(options)),
         batch_size=options.batch_size,
         turns=options.rotate == "auto",
         max_tokens=options.max_tokens,
@@ -114,14 +117,6 @@ def load_reader(options: Options) -> Reader:
         revision=revision,
         mode=options.mode,
     )
-
-
-def split_revision(model: str) -> tuple[str, str | None]:
-    """`owner/name@rev` as its two parts; an existing path is never split."""
-    name, at, revision = model.rpartition("@")
-    if not at or os.path.exists(model):  # noqa: PTH110
-        return model, None
-    return name, revision
 
 
 def _results(

@@ -18,7 +18,7 @@ from PIL import Image
 
 from fastocr_cli.errors import FastocrError
 from fastocr_cli.raster.base import turned
-from fastocr_cli.record.revision import revision_of
+from fastocr_cli.record.identity import Identity, identity_of
 from fastocr_cli.results import Box, PageImage, PageReading, PageStats, PageStatus
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class PatientReader:
     """Reads batches of pages, one attempt after another, and always returns one result a page.
 
     load: gives the Reader; called once, at the first page that needs it.
+    identify: tells which model that will be, before it is loaded; None where it cannot.
     batch_size: pages decoded together; None takes what suits the reader's device.
     turns: whether a page on which nothing was read is turned; not counted among the retries.
     max_tokens: as the user set it; a page cut short at a limit of the user's is not read again.
@@ -92,6 +93,7 @@ class PatientReader:
         self,
         load: Callable[[], Reader],
         *,
+        identify: Callable[[], Identity | None] = lambda: None,
         batch_size: int | None = None,
         turns: bool = False,
         max_tokens: int | None = None,
@@ -100,6 +102,7 @@ class PatientReader:
         on_fault: Callable[[Exception], None] = lambda error: None,
     ) -> None:
         self._load = load
+        self._identify = identify
         self._asked_size = batch_size
         self._smaller_size: int | None = None
         self._turns = turns
@@ -123,25 +126,16 @@ class PatientReader:
     def is_loaded(self) -> bool:
         return "reader" in vars(self)
 
-    @property
-    def model(self) -> str:
-        """Name and revision, as the journal and the report call the model."""
-        return f"{self.name}@{self.revision or 'local'}"
-
-    @property
-    def name(self) -> str:
-        name: str = self.reader.adapter.name
-        return name
+    @cached_property
+    def identity(self) -> Identity:
+        """Name and revision of the model, the same throughout a run."""
+        return self._identify() or identity_of(self.reader.adapter)
 
     @property
     def device(self) -> str:
         """cpu, cuda, ..."""
         kind: str = self.reader.adapter.device.type
         return kind
-
-    @cached_property
-    def revision(self) -> str | None:
-        return revision_of(self.reader.adapter)
 
     def to_markdown(self, text: str) -> str:
         return self.reader.to_markdown(text)

@@ -8,7 +8,7 @@ like any other and never stops the rest. Knows no output formats and no display.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,9 +33,10 @@ from fastocr_cli.raster.drawing import (
     named_errors,
     thumbnail_of,
 )
+from fastocr_cli.record.calibrations import calibration_mark
 from fastocr_cli.record.events import DocumentDone, DocumentFailed, DocumentOpened, Event, PageDone
 from fastocr_cli.record.journal import Journal, PageKey
-from fastocr_cli.record.learned import known_beforehand, learned_by, teach
+from fastocr_cli.record.learned import learned_by, teach
 from fastocr_cli.results import PageImage, PageResult, PageStatus
 from fastocr_cli.version import __version__
 
@@ -114,11 +115,21 @@ class Pipeline:
 
     @cached_property
     def _settings(self) -> str:
-        return settings_digest(self._options, known_beforehand(self._reader.reader))
+        # Where nothing is pruned, a calibration has no say.
+        is_asked = self._options.method == "fastocr" and self._options.keep < 1
+        known = calibration_mark(self._reader.identity) if is_asked else None
+        return settings_digest(self._options, known)
 
-    def _workers(self) -> int:
-        chosen = self._options.workers
-        return default_workers(self._reader.device) if chosen is None else chosen
+    @cached_property
+    def _model(self) -> str:
+        return str(self._reader.identity)
+
+    def _workers(self) -> int | None:
+        """None as long as nothing had to be read: where the model will run is not known then, and
+        a run without a page to read shall not load it."""
+        if self._options.workers is not None:
+            return self._options.workers
+        return default_workers(self._reader.device) if self._reader.is_loaded else None
 
     def _finish(self, waiting: list[Event | UnreadPage]) -> Iterator[Event]:
         """Read what is unread, all in one batch, and give everything in its order."""
@@ -132,7 +143,7 @@ class Pipeline:
 
     def _read(self, pages: list[UnreadPage]) -> list[Attempt]:
         """One batch; what the method learns from the first page is kept for a resumed run."""
-        model = self._reader.model
+        model = self._model
         if self._journal is not None and (known := self._journal.learned(self._settings, model)):
             teach(self._reader.reader, known)
         attempts = self._reader.read([page.image for page in pages])
@@ -179,7 +190,7 @@ class Pipeline:
         self, index: int, opened: OpenDocument, drawer: Drawer
     ) -> Iterator[PageDone | OrderedPage]:
         for number in opened.numbers:
-            key = PageKey(opened.digest, number, self._settings, self._reader.model)
+            key = PageKey(opened.digest, number, self._settings, self._model)
             recorded = self._recorded(index, key, opened)
             if recorded is not None:
                 yield recorded
@@ -250,10 +261,12 @@ def raster_settings(options: Options) -> RasterSettings:
     return RasterSettings(password=options.password, turn=turn, **given)
 
 
-def settings_digest(options: Options, known: Mapping[str, Any] | None = None) -> str:
+def settings_digest(options: Options, calibration: str | None = None) -> str:
     """A short mark of all that changes a page's text beside the page and the model: the settings,
-    this program, and what is known of the model before a page is read, such as a calibration."""
-    decided_by = {"settings": text_settings(options), "version": __version__, "known": known}
+    this program, and the mark of a calibration of the model."""
+    decided_by = {
+        "settings": text_settings(options), "version": __version__, "calibration": calibration,
+    }  # fmt: skip
     values = orjson.dumps(decided_by, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(values).hexdigest()[:16]
 

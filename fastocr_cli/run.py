@@ -178,8 +178,9 @@ def finish(
     console: Console,
 ) -> None:
     """Write the report, say how it went and what to do next."""
-    if reader.is_loaded:
-        report.model = {"name": reader.name, "revision": reader.revision}
+    if report.pages:
+        model = reader.identity
+        report.model = {"name": model.name, "revision": model.revision}
     if request.report is not None:
         record = orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2)
         write_file(Path(request.report), record + b"\n")

@@ -67,8 +67,8 @@ def calibrate(
     from fastocr_cli.commands.settings import begin
     from fastocr_cli.delivery.side_files import CALIBRATION, PICTURE
     from fastocr_cli.fixation.calibrate import calibrate as measure
-    from fastocr_cli.fixation.calibration import calibration_path
     from fastocr_cli.fixation.settings import FixationSettings, read_settings
+    from fastocr_cli.record.calibrations import calibration_path
 
     options = begin(context)
     files = [side_file("-o", output, CALIBRATION), side_file("--picture", picture, PICTURE)]

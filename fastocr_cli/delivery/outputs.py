@@ -131,6 +131,5 @@ class Outputs:
             self.written.setdefault(index, []).append(path)
 
     def _provenance(self, source: str) -> Provenance:
-        return Provenance(
-            source, self._reader.name, self._reader.revision, text_settings(self._options)
-        )
+        model = self._reader.identity
+        return Provenance(source, model.name, model.revision, text_settings(self._options))

@@ -6,20 +6,19 @@ chosen again from the masses, so that one calibration serves any number of focal
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
-import platformdirs
 import torch
 from torch import Tensor
 
 from fastocr_cli.errors import InputError, OutputError
 from fastocr_cli.fixation.focal import FocalChoice, Masses, TaughtGaze, choose
 from fastocr_cli.fixation.settings import FixationSettings
-from fastocr_cli.record.revision import BESIDE_MODEL, revision_of, source_of
+from fastocr_cli.record.calibrations import calibration_file
+from fastocr_cli.record.identity import identity_of
 
 if TYPE_CHECKING:
     from fastocr_cli.models.base import ModelAdapter
@@ -98,29 +97,10 @@ class Calibration:
             ) from error
 
 
-def calibration_path(model: str, revision: str | None) -> Path:
-    """Where the calibration of this model revision lives in the user's cache."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "--", f"{model}@{revision or 'local'}").strip("-")
-    return platformdirs.user_cache_path("fastocr") / "calibrations" / f"{name}.json"
-
-
 def find_calibration(adapter: ModelAdapter) -> Calibration | TaughtGaze | None:
-    """The user's calibration of this model revision, else one in the model's folder, else what the
-    model was taught, else None. One that was measured on other weights is passed over."""
-    revision = revision_of(adapter)
-    cached = calibration_path(adapter.name, revision)
-    if cached.is_file() and (found := Calibration.load(cached)).revision == revision:
-        return found
-    return _beside(adapter, revision) or _taught(adapter.model.config)
-
-
-def _beside(adapter: ModelAdapter, revision: str | None) -> Calibration | None:
-    """The one in the model's folder, if it was measured on what lies there."""
-    folder = source_of(adapter)
-    if not folder or not (path := Path(folder) / BESIDE_MODEL).is_file():
-        return None
-    found = Calibration.load(path)
-    return found if found.revision == revision else None
+    """The calibration in force for the model, else what the model was taught, else None."""
+    path = calibration_file(identity_of(adapter))
+    return Calibration.load(path) if path else _taught(adapter.model.config)
 
 
 def _taught(config: Any) -> TaughtGaze | None:

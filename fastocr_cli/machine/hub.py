@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fastocr_cli.api import split_revision
 from fastocr_cli.errors import MissingModelError, UsageError
+from fastocr_cli.models.names import EMBEDDED, embedded_weights, split_revision
 
-EMBEDDED = "embedded"
 KNOWN = {
     "Qwen/Qwen2.5-VL-3B-Instruct": "Qwen2.5-VL",
     "Qwen/Qwen3-VL-4B-Instruct": "Qwen3-VL",
@@ -122,7 +121,7 @@ def _no_such_name(model: str) -> UsageError:
 
 
 def _embedded_entry() -> ModelEntry:
-    folder = Path(__file__).parent.parent / "reader" / "weights"
+    folder = embedded_weights()
     is_there = (folder / "config.json").is_file()
     return ModelEntry(EMBEDDED, "ships with fastocr", folder if is_there else None, _size(folder))
 

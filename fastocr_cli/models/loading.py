@@ -20,8 +20,7 @@ from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig, __version
 from fastocr_cli.decoding import attention
 from fastocr_cli.errors import MissingModelError, UsageError
 from fastocr_cli.models.base import LoadRequest, ModelAdapter
-
-EMBEDDED = "embedded"
+from fastocr_cli.models.names import EMBEDDED, source_named
 
 FAMILIES: dict[str, str] = {
     "deepseek_ocr2": "deepseek_ocr2:DeepseekOcr2Adapter",
@@ -78,7 +77,7 @@ def load_adapter(
     attention.install()
     where = choose_device(device)
     request = LoadRequest(
-        source=_embedded_folder() if name_or_path == EMBEDDED else name_or_path,
+        source=source_named(name_or_path),
         device=where,
         dtype=choose_dtype(dtype, where),
         revision=revision,
@@ -143,15 +142,6 @@ def _count(kind: str) -> int:
     return int(module.device_count()) if hasattr(module, "device_count") else 1
 
 
-def _embedded_folder() -> str:
-    folder = Path(__file__).parent.parent / "reader" / "weights"
-    if not (folder / "config.json").is_file():
-        raise MissingModelError(
-            f"the embedded reader's weights are missing from {folder}; reinstall fastocr-cli"
-        )
-    return str(folder)
-
-
 def _family_class(model_type: str) -> type[ModelAdapter]:
     module, name = FAMILIES.get(model_type, "generic:GenericAdapter").split(":")
     family: type[ModelAdapter] = getattr(import_module(f"fastocr_cli.models.{module}"), name)
@@ -196,10 +186,6 @@ def _missing(request: LoadRequest, error: Exception) -> MissingModelError:
         )
     if "safetensors" in str(error):
         return MissingModelError(f"{source} has no safetensors weights, the only kind loaded here")
-    if source.count("/") != 1 or source.startswith(("/", ".", "~")):
-        return MissingModelError(
-            f"there is no model '{source}': not a folder, and a hub id looks like owner/name"
-        )
     if request.local_only and isinstance(error, OSError):
         why = "is not in the local cache; with a network,"
     else:

@@ -59,27 +59,26 @@ Drawing = Callable[[], Drawn]
 class Drawer:
     """Draws the pages that are ordered, ahead of their turn where it may use processes.
 
-    workers: gives the number of processes, 0 for none; asked when the first page is ordered.
+    workers: gives the number of processes, 0 for none; None puts it off to the next page.
     """
 
-    def __init__(self, workers: Callable[[], int]) -> None:
+    def __init__(self, workers: Callable[[], int | None]) -> None:
         self._choose_workers = workers
-        self._workers = 0
+        self._chosen: int | None = None
         self._pool: ProcessPoolExecutor | None = None
-        self._has_begun = False
 
     @property
     def window(self) -> int:
         """How many pages may be drawn before they are asked for."""
-        return 2 * self._workers
+        return 2 * (self._chosen or 0)
 
     def draw(self, order: Order, pages: PageSource) -> Drawing:
         """pages: the opened document, for a page that is drawn here."""
-        if not self._has_begun:
-            self._has_begun, self._workers = True, self._choose_workers()
-        if not self._workers:
+        if self._chosen is None:
+            self._chosen = self._choose_workers()
+        if not self._chosen:
             return lambda: draw_now(order, pages)
-        future = self._submit(order)
+        future = self._submit(order, self._chosen)
         return lambda: _take(future, order)
 
     def __enter__(self) -> Drawer:
@@ -89,14 +88,14 @@ class Drawer:
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _submit(self, order: Order) -> Future[Drawn]:
+    def _submit(self, order: Order, workers: int) -> Future[Drawn]:
         """To the pool there is, or to a new one: a pool that lost a process is of no more use."""
         if self._pool is not None:
             try:
                 return self._pool.submit(_draw_elsewhere, order)
             except BrokenProcessPool:
                 self._pool.shutdown(wait=False)
-        self._pool = _new_pool(self._workers)
+        self._pool = _new_pool(workers)
         return self._pool.submit(_draw_elsewhere, order)
 
 

@@ -1,9 +1,10 @@
 """The record of what has been read: one line of JSON per page, on disk before the next page ends.
 
 A page is found again by what decided its text: the file's bytes, its number, the settings that
-matter and the model's revision. So a killed run resumes at the next page, a changed file or
-setting is read anew, and the same file under two names is read once. The outputs are written
-from these records, fresh or resumed, which is why the two cannot differ.
+matter, the model's revision, its calibration and this program's version. So a killed run resumes at
+the next page, whatever of these has changed is a reason to read anew, and the same file under two
+names is read once. The outputs are written from these records, fresh or resumed, which is why the
+two cannot differ.
 
 Knows pages and files; nothing of models, sources or formats.
 """
@@ -31,7 +32,8 @@ LONGEST_STEM_BYTES = 200
 class PageKey(NamedTuple):
     """What decided a page's text.
 
-    file: SHA-256 of the file's bytes; settings: digest of the settings; model: name and revision.
+    file: SHA-256 of the file's bytes; model: name and revision; settings: digest of the
+    settings that matter, of the program's version and of the model's calibration.
     """
 
     file: str

@@ -1,8 +1,8 @@
-"""What a pruning method knows of its model, as plain values for the journal.
+"""What a pruning method learned of its model from a run's first page, as plain values.
 
-What it learned from a run's first page is kept: a resumed run would learn from another page than
-the run it goes on with, and could read the rest differently. What it knew before is a reason to
-read pages anew when it changes. Knows that a policy may have a finder with a choice; no tensors.
+It is kept in the journal: a resumed run would learn from another page than the run it goes on
+with, and could read the rest differently. Knows that a policy may have a finder with a choice; no
+tensors.
 """
 
 from __future__ import annotations
@@ -20,14 +20,6 @@ def learned_by(reader: Any) -> dict[str, Any] | None:
         return None
     heads = [list(heads) for heads in choice.heads]
     return {"layers": list(choice.layers), "heads": heads, "recovered": choice.recovered}
-
-
-def known_beforehand(reader: Any) -> dict[str, Any] | None:
-    """The focal layers that no page had to show, or None where one has to."""
-    choice = _choice(reader)
-    if choice is None or choice.source == FIRST_PAGE:
-        return None
-    return {"layers": choice.layers, "heads": choice.heads, "stride": choice.stride}
 
 
 def teach(reader: Any, values: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
-"""The revision of a loaded model, by which its records are known: it changes when the model does.
+"""The revision of a model, by which its records are known: it changes when the model does.
 
-Knows an adapter's attributes, the files of a model's folder and the hub's cache; loads nothing.
+Knows a loaded adapter's attributes, the files of a model's folder and the hub's cache; loads
+nothing.
 """
 
 from __future__ import annotations
@@ -20,25 +21,25 @@ than reading a page."""
 
 def revision_of(adapter: Any) -> str | None:
     """The hub's commit, else a mark of the folder's files, else what the user asked for."""
-    asked: str | None = adapter.revision
-    source = source_of(adapter)
+    return revision_at(source_of(adapter), adapter.revision)
+
+
+def revision_at(source: str | None, asked: str | None) -> str | None:
+    """The same of a folder or a hub id, without a model. asked: the user's word for a revision."""
     if source and Path(source).is_dir():
         return folder_mark(Path(source)) or asked
-    return commit_of(adapter) or asked
+    return (source and _cached_commit(source, asked)) or asked
 
 
-def commit_of(adapter: Any) -> str | None:
-    """The hub's commit that was loaded, as the hub's cache knows it; None for a folder.
+def _cached_commit(source: str, asked: str | None) -> str | None:
+    """The hub's commit, as the hub's cache knows it.
 
     Not asked of the config: not every transformers writes it there.
     """
-    source = source_of(adapter)
-    if not source or Path(source).is_dir():
-        return None
     from huggingface_hub import try_to_load_from_cache
 
     try:
-        config = try_to_load_from_cache(source, "config.json", revision=adapter.revision)
+        config = try_to_load_from_cache(source, "config.json", revision=asked)
     except ValueError:  # no name that the hub could have
         return None
     return Path(config).parent.name if isinstance(config, str) else None

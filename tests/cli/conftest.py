@@ -11,6 +11,7 @@ import pytest
 
 import fastocr_cli.api
 from fastocr_cli.__main__ import run
+from fastocr_cli.record.identity import Identity
 from tests.cli.fakes import FakeReader
 
 
@@ -26,6 +27,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> FakeReader:
     """The reader that the command will use; tests may change its behaviour."""
     fake = FakeReader()
     monkeypatch.setattr(fastocr_cli.api, "load_reader", lambda options: _set(fake, options))
+    monkeypatch.setattr(fastocr_cli.api, "identify", lambda options: Identity("fake", "r1"))
     return fake
 
 

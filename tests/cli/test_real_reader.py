@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from fastocr_cli import api
 from fastocr_cli.errors import ExitCode
+from fastocr_cli.record.identity import identify
 from tests.cli.fakes import make_pdf
 from tests.models.tiny_reader import tiny_reader
 
@@ -33,6 +34,7 @@ def no_network(fastocr, monkeypatch):
         raise AssertionError(f"the network was used: {arguments}")
 
     monkeypatch.setattr("fastocr_cli.api.load_reader", LOAD)
+    monkeypatch.setattr("fastocr_cli.api.identify", identify)
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import random
 import signal
@@ -9,12 +11,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
+from PIL import Image
 
 from fastocr_cli.errors import ExitCode
-from fastocr_cli.fixation.focal import FocalChoice
+from fastocr_cli.record.calibrations import calibration_path
 from fastocr_cli.results import PageStatus
 from tests.cli.fakes import make_pdf
 
@@ -60,16 +62,54 @@ def test_another_version_of_the_program_reads_anew(fastocr, reader, monkeypatch)
     assert reader.pages_read == [1, 1]
 
 
-def test_a_calibration_is_a_reason_to_read_anew(fastocr, reader):
-    finder = SimpleNamespace(choice=None)
-    reader.policy = lambda keep: SimpleNamespace(finder=finder)
+def test_a_calibration_is_a_reason_to_read_anew(fastocr, reader, monkeypatch):
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: Path("cache") / name)
+    calibration = calibration_path("fake", "r1")
+    calibration.parent.mkdir(parents=True)
     make_pdf(Path("a.pdf"), 1)
-    first_page = FocalChoice((3,), source="first page")
-    measured = FocalChoice((5,), source="calibration")
-    for choice in (None, first_page, measured, measured, FocalChoice((6,), source="calibration")):
-        finder.choice = choice
-        fastocr("parse", "a.pdf", "-o", "out/")
-    assert reader.pages_read == [1, 1, 1], "what its first page showed is no news"
+    one, two = ({"revision": "r1", "layers": [layer]} for layer in (5, 6))
+    for facts in (None, {**one, "revision": "of other weights"}, one, one, two):
+        calibration.write_text(json.dumps(facts)) if facts else None
+        fastocr("parse", "a.pdf", "-o", "out/", "--keep", "0.5")
+    assert reader.pages_read == [1, 1, 1]
+    fastocr("parse", "a.pdf", "-o", "dense/")
+    calibration.write_text(json.dumps(one))
+    fastocr("parse", "a.pdf", "-o", "dense/")
+    assert reader.pages_read == [1, 1, 1, 1], "nothing pruned, nothing changed"
+
+
+def test_nothing_to_read_is_no_reason_to_load_the_model(fastocr, reader, monkeypatch):
+    """Not even torch, which takes seconds."""
+    make_pdf(Path("a.pdf"), 2)
+    Path("broken.png").write_bytes(damaged_png())
+    Path("out").mkdir()
+    assert fastocr("parse", "a.pdf", "-o", "out/", "--report", "first.json").code == 0
+    monkeypatch.setattr("fastocr_cli.api.load_reader", _refuse)
+    again = fastocr("parse", "a.pdf", "-o", "out/", "-f", "md,json,html", "--report", "again.json")
+    assert (again.code, "2 already read" in again.err) == (0, True), again.err
+    models = [json.loads(Path(f"{name}.json").read_text())["model"] for name in ("first", "again")]
+    assert models[0] == models[1] == {"name": "fake", "revision": "r1"}
+    for more in ([], ["-j", "auto", "-b", "auto"], ["-f", "json"], ["--keep", "0.5"]):
+        assert fastocr("parse", "broken.png", *more).code == ExitCode.INPUT_UNREADABLE
+    code = (
+        "import sys\n"
+        "from fastocr_cli.__main__ import run\n"
+        "assert run(sys.argv[1:]) == 4\n"
+        "heavy = {'torch', 'transformers'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code, "parse", "broken.png", "-q"], check=True, cwd=".")
+
+
+def _refuse(options):
+    raise AssertionError("the model was loaded")
+
+
+def damaged_png() -> bytes:
+    """Opens, as its head is whole, but cannot be drawn."""
+    buffer = io.BytesIO()
+    Image.effect_noise((200, 200), 90).save(buffer, "png")
+    return buffer.getvalue()[:-300]
 
 
 def test_incomplete_pages_wait_for_retry_failed(fastocr, reader):

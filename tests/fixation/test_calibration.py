@@ -16,10 +16,11 @@ from fastocr_cli.commands.calibrate import calibrate as command
 from fastocr_cli.errors import InputError, OutputError, UsageError
 from fastocr_cli.fixation import make_policy
 from fastocr_cli.fixation.calibrate import calibrate
-from fastocr_cli.fixation.calibration import Calibration, calibration_path, find_calibration
+from fastocr_cli.fixation.calibration import Calibration, find_calibration
 from fastocr_cli.fixation.focal import Masses
 from fastocr_cli.fixation.settings import FixationSettings
 from fastocr_cli.models.base import PromptInputs, VisualLayout
+from fastocr_cli.record.calibrations import calibration_path
 from fastocr_cli.record.revision import BESIDE_MODEL, revision_of
 from tests.decoding.toys import ToyAdapter, toy_llama
 
@@ -43,10 +44,7 @@ def reader() -> SimpleNamespace:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(
-        "fastocr_cli.fixation.calibration.platformdirs.user_cache_path",
-        lambda name: tmp_path / "cache" / name,
-    )
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "cache" / name)
     return tmp_path / "cache"
 
 
