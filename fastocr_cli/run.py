@@ -177,20 +177,19 @@ def finish(
     report: RunReport,
     console: Console,
 ) -> None:
-    """Write the report, say how it went and what to do next."""
+    """Say how it went and what to do next, and write the report: last, as it may fail."""
     if report.pages:
         model = reader.identity
         report.model = {"name": model.name, "revision": model.revision}
+    if not report.is_cut_off:
+        console.summary(report, destination)
+        for step in next_steps(report, journal):
+            console.next_step(step)
+    if journal is not None and destination.file is not None and report.is_complete:
+        journal.delete()
     if request.report is not None:
         record = orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2)
         write_file(Path(request.report), record + b"\n")
-    if report.is_cut_off:
-        return
-    console.summary(report, destination)
-    for step in next_steps(report, journal):
-        console.next_step(step)
-    if journal is not None and destination.file is not None and report.is_complete:
-        journal.delete()
 
 
 def next_steps(report: RunReport, journal: Journal | None) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from fastocr_cli.errors import OutputError, UsageError
 from fastocr_cli.inputs.documents import printable
 from fastocr_cli.writers.mark import carries_our_mark
-from fastocr_cli.writers.output import is_stream, output_errors
+from fastocr_cli.writers.output import is_stream, output_errors, temporary_name
 
 
 @dataclass(frozen=True)
@@ -114,3 +114,18 @@ def _check_place(path: Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, "")
     if not all(os.access(place, os.W_OK) for place in (folder, path) if place.exists()):
         raise PermissionError(errno.EACCES, "")
+    _try_place(Path(os.path.realpath(path)))
+
+
+def _try_place(path: Path) -> None:
+    """Put a file there and take it away: permissions do not tell all, least of all to root."""
+    made = [folder for folder in path.parents if not folder.exists()]
+    trial = path.with_name(temporary_name(path.name))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        trial.touch()
+    finally:
+        with suppress(OSError):
+            trial.unlink(missing_ok=True)
+            for folder in made:
+                folder.rmdir()

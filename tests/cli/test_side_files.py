@@ -8,8 +8,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from fastocr_cli.delivery.side_files import BENCH, CALIBRATION, PICTURE, TRACE, report_kind
-from fastocr_cli.errors import ExitCode
+from fastocr_cli.delivery.side_files import (
+    BENCH,
+    CALIBRATION,
+    PICTURE,
+    TRACE,
+    SideFile,
+    check_side_files,
+    report_kind,
+)
+from fastocr_cli.errors import ExitCode, OutputError
 from fastocr_cli.figure import new_figure, save
 from fastocr_cli.fixation.calibration import Calibration
 from fastocr_cli.fixation.focal import Masses
@@ -56,6 +64,36 @@ def test_a_folder_without_permission_is_told_at_once(fastocr, reader, monkeypatc
     result = fastocr(*COMMANDS[command], "new.png")
     assert (result.code, "no permission" in result.err) == (ExitCode.OUTPUT_NOT_WRITABLE, True)
     assert not reader.pages_read
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_place_where_nothing_can_be_made_is_told_at_once(fastocr, reader, command):
+    """Root may write everywhere by its permissions, yet makes no file in /proc."""
+    make_image(Path("a.png"))
+    for name in ("/proc/run.png", "/proc/new/run.png"):
+        result = fastocr(*COMMANDS[command], name)
+        assert (result.code, len(result.err.splitlines())) == (ExitCode.OUTPUT_NOT_WRITABLE, 1)
+    assert not reader.pages_read
+
+
+def test_looking_at_a_place_leaves_nothing_there(tmp_path):
+    (tmp_path / "there").mkdir()
+    for name in ("deep/er/run.json", "there/run.json"):
+        check_side_files([SideFile("--report", tmp_path / name, report_kind(None))])
+    assert list(tmp_path.rglob("*")) == [tmp_path / "there"]
+
+
+def test_a_report_that_fails_in_the_end_costs_no_summary(fastocr, monkeypatch):
+    def full(path, data):
+        raise OutputError("run.json: no space left")
+
+    monkeypatch.setattr("fastocr_cli.run.write_file", full)
+    make_image(Path("a.png"))
+    result = fastocr("parse", "a.png", "-o", "a.md", "--report", "run.json")
+    assert result.code == ExitCode.OUTPUT_NOT_WRITABLE
+    summary, error = result.err.splitlines()
+    assert summary.startswith("a.png: 1 page ok")
+    assert error == "error: run.json: no space left"
 
 
 def test_two_outputs_in_one_file_are_refused(fastocr, reader):
