@@ -99,6 +99,20 @@ class RunReport:
         return sum(self.statuses.values())
 
     @property
+    def wanted_pages(self) -> int:
+        """Pages asked for, of the documents that were opened."""
+        return sum(self._wanted.values())
+
+    @property
+    def unread_documents(self) -> int:
+        """Inputs that the run did not come to."""
+        return sum(document.status == "unread" for document in self.documents.values())
+
+    @property
+    def has_outputs(self) -> bool:
+        return any(document.outputs for document in self.documents.values())
+
+    @property
     def incomplete_pages(self) -> int:
         return sum(n for status, n in self.statuses.items() if not status.is_complete)
 
@@ -135,8 +149,7 @@ class RunReport:
             return ExitCode.OK
         if not self.failures:
             return ExitCode.PARTIAL if self.incomplete_pages else ExitCode.OK
-        reached = sum(document.status != "unread" for document in self.documents.values())
-        if len(self.failures) < reached:
+        if len(self.failures) < len(self.documents) - self.unread_documents:
             return ExitCode.PARTIAL
         codes = {failure.exit_code for failure in self.failures}
         return codes.pop() if len(codes) == 1 else ExitCode.INPUT_UNREADABLE

@@ -88,7 +88,7 @@ class Console:
             self.note(f"shard {report.shard}: no input for it, nothing read")
         is_said = len(report.documents) == 1 == len(report.failures)
         if self.verbosity >= 0 and report.documents and not is_said:
-            self._line(summary_line(report, destination.words))
+            self._line(summary_line(report, destination.words if report.has_outputs else ""))
 
     def next_step(self, text: str) -> None:
         if self.verbosity >= -1:
@@ -139,16 +139,20 @@ def _one(document: DocumentRecord) -> str:
 
 
 def _pages(report: RunReport) -> str:
-    """`2 pages ok`, or every status with its count."""
+    """`2 pages ok`, or every status with its count; where the run stopped, `1 of 5 pages ok`."""
     present = [(status, report.statuses[status]) for status in PageStatus]
     present = [(status, count) for status, count in present if count]
-    total = f"{report.pages:,} page{'' if report.pages == 1 else 's'}"
+    reach = f" of {report.wanted_pages:,}" if report.pages < report.wanted_pages else ""
+    is_one = 1 == report.pages == report.wanted_pages
+    total = f"{report.pages:,}{reach} page{'' if is_one else 's'}"
     if len(present) == 1:
         counted = f"{total} {present[0][0]}"
     else:
         counted = f"{total} ({', '.join(f'{n:,} {s}' for s, n in present)})" if present else total
-    unread = len(report.failures)
-    return f"{counted}, {unread:,} unreadable" if unread and len(report.documents) > 1 else counted
+    if len(report.documents) == 1:
+        return counted
+    files = {"unreadable": len(report.failures), "not reached": report.unread_documents}
+    return ", ".join([counted, *(f"{count:,} {fate}" for fate, count in files.items() if count)])
 
 
 def _details(report: RunReport) -> list[str]:

@@ -165,6 +165,27 @@ def test_interrupt_finishes_the_record_and_says_how_to_go_on(fastocr, reader, ba
     assert reader.pages_read[-(8 - recorded) :] == list(range(recorded + 1, 9))
 
 
+def test_the_summary_of_a_run_that_stopped_is_true(fastocr, reader):
+    def behave(page, keep):
+        if page.number == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+        return PageStatus.OK
+
+    reader.behave = behave
+    for name in ("one.pdf", "two.pdf"):
+        make_pdf(Path(name), 1)
+    make_pdf(Path("five.pdf"), 5)
+    stopped = fastocr("parse", "five.pdf", "-o", "out/", "-b", "1").err.splitlines()[0]
+    assert stopped.startswith("five.pdf: 1 of 5 pages ok in ")
+    assert "out/" not in stopped, "nothing is there yet"
+    some = fastocr("parse", "one.pdf", "five.pdf", "two.pdf", "-o", "more/", "-b", "1").err
+    assert some.startswith("3 files: 2 of 6 pages ok, 1 not reached in ")
+    assert some.splitlines()[0].endswith("-> more/")
+    failed = fastocr("parse", "no.pdf", "one.pdf", "two.pdf", "-o", "out/", "--fail-fast").err
+    assert "3 files: 0 pages, 1 unreadable, 2 not reached in " in failed
+
+
 def run_slowly(arguments: list[str], log: Path, seconds: float = 0.02) -> subprocess.Popen[bytes]:
     environment = {
         **os.environ,
