@@ -1,7 +1,8 @@
 """From the events of a run to output files: each document's writers, opened, fed and closed.
 
 A file appears when its last page is written, and only then; what is ours beside it is noted. A
-stream gets what there is, with its end: half a JSON document is none.
+stream gets what there is, with its end: half a JSON document is none. What tells only of pages that
+could not be drawn is no Markdown and no text, in a stream as in a file.
 Knows events, destinations and the writers' interface.
 """
 
@@ -45,6 +46,8 @@ class Outputs:
         self._ownership = Ownership(destination.home) if destination.home else None
         self._writers: list[tuple[Path | None, Writer]] = []
         self._has_page = False
+        self._held: list[PageDone] = []
+        """Pages that wait to be written until one was drawn."""
         self._indices: list[int] = []
         self.written: dict[int, list[Path]] = {}
         """The files each document has gone into, by its place among the inputs."""
@@ -62,7 +65,7 @@ class Outputs:
                 writer.discard()
             elif kind is None:
                 writer.close()
-            else:
+            elif writer.has_begun:
                 with suppress(OSError, OutputError):  # the first error is the one to tell
                     writer.close()
 
@@ -81,10 +84,10 @@ class Outputs:
                 self._indices.append(index)
                 if not self._writers:
                     self._open(index, source)
-            case PageDone(_, result):
+            case PageDone():
                 self._has_page = self._has_page or event.error is None
-                for _, writer in self._writers:
-                    writer.write(result, event.thumbnail)
+                self._held.append(event)
+                self._write_held()
             case DocumentDone() if self._destination.folder is not None:
                 self.finish()
 
@@ -100,6 +103,7 @@ class Outputs:
                 writer.discard()
             self._writers.pop(0)
         self._has_page = False
+        self._held.clear()
         self._indices.clear()
 
     def abandon(self) -> None:
@@ -108,6 +112,14 @@ class Outputs:
             writer.discard()
         self._writers.clear()
         abandon(self._product)
+
+    def _write_held(self) -> None:
+        if not self._has_page and any(writer.needs_drawn_page for _, writer in self._writers):
+            return
+        for event in self._held:
+            for _, writer in self._writers:
+                writer.write(event.result, event.thumbnail)
+        self._held.clear()
 
     def _open(self, index: int, source: str) -> None:
         for name in self._destination.formats:

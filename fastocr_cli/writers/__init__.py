@@ -48,7 +48,7 @@ class Writer:
     def __init__(self, format_: Format, output: Output) -> None:
         self._format = format_
         self._output = output
-        self._write(format_.head())
+        self._has_begun = False
 
     @property
     def needs_thumbnail(self) -> bool:
@@ -59,16 +59,27 @@ class Writer:
         return self._output.can_discard
 
     @property
+    def needs_drawn_page(self) -> bool:
+        return self._format.needs_drawn_page
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything was written: nothing is before the first page or the end."""
+        return self._has_begun
+
+    @property
     def totals(self) -> Totals:
         return self._format.totals
 
     def write(self, page: PageResult, thumbnail: bytes | None = None) -> None:
         """Write one page as it is finished. Raises OutputError where it cannot be written."""
+        self._begin()
         self._write(self._format.page(page, thumbnail))
         self._format.totals.add(page)
 
     def close(self) -> None:
         """Write the totals and put the file in its place."""
+        self._begin()
         self._write(self._format.tail())
         self._output.commit()
 
@@ -93,6 +104,11 @@ class Writer:
         except BaseException:
             self.discard()
             raise
+
+    def _begin(self) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            self._write(self._format.head())
 
     def _write(self, text: str) -> None:
         if text:
@@ -123,8 +139,4 @@ def open_writer(
         raise UsageError(f"no format called '{name}'; there are {', '.join(FORMATS)}")
     format_ = FORMATS[name](provenance, style or Style())
     output = open_output(target, overwrite=overwrite, is_ours=is_ours)
-    try:
-        return Writer(format_, output)
-    except BaseException:
-        output.discard()
-        raise
+    return Writer(format_, output)

@@ -99,10 +99,12 @@ def page_label(page: PageResult) -> str:
 class Format(ABC):
     """Text of one document, piece by piece: head, each page in turn, tail.
 
+    needs_drawn_page: whether a document of which no page could be drawn is nothing in this format.
     `totals` holds the pages already written; `Writer` keeps it.
     """
 
     needs_thumbnail: ClassVar[bool] = False
+    needs_drawn_page: ClassVar[bool] = False
 
     def __init__(self, provenance: Provenance, style: Style) -> None:
         self.provenance = provenance

@@ -7,6 +7,7 @@ must not take a gap for a blank page.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from markdown_it.token import Token
 
@@ -18,6 +19,8 @@ from fastocr_cli.writers.base import Format, Provenance, Style, page_label
 
 
 class MarkdownFormat(Format):
+    needs_drawn_page: ClassVar[bool] = True
+
     def __init__(self, provenance: Provenance, style: Style) -> None:
         super().__init__(provenance, style)
         self._has_text = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import ClassVar
 
 from fastocr_cli.results import Block, BlockType, PageResult
 from fastocr_cli.writers.base import Format, Provenance, Style, page_label
@@ -17,6 +18,8 @@ _BREAKS = {"none": "\n", "comment": "\f", "rule": f"\n{'-' * 40}\n\n"}
 
 
 class TextFormat(Format):
+    needs_drawn_page: ClassVar[bool] = True
+
     def __init__(self, provenance: Provenance, style: Style) -> None:
         super().__init__(provenance, style)
         self._has_text = False

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 from PIL import Image
 
-from fastocr_cli.errors import ExitCode
+from fastocr_cli.errors import ExitCode, MissingModelError
 from fastocr_cli.results import PageStatus
 from fastocr_cli.schemas import load_schema
 from tests.cli.fakes import make_pdf
@@ -214,6 +214,27 @@ def test_a_stream_is_whole_without_one_drawn_page(fastocr, form, more):
         assert [page["status"] for page in json.loads(out)["pages"]] == ["failed"]
     else:
         assert out.endswith("</html>\n")
+
+
+@pytest.mark.parametrize("form", ["md", "txt"])
+def test_without_one_drawn_page_there_is_no_text(fastocr, form):
+    damaged_image("cut.png")
+    result = fastocr("parse", "cut.png", "-f", form)
+    assert (result.code, result.out) == (ExitCode.INPUT_UNREADABLE, b"")
+    make_pdf(Path("a.pdf"), 1)
+    mixed = fastocr("parse", "cut.png", "a.pdf", "-f", "jsonl").out.splitlines()
+    assert [json.loads(line)["status"] for line in mixed] == ["failed", "ok"]
+
+
+def test_a_model_that_cannot_be_loaded_leaves_the_stream_empty(fastocr, monkeypatch):
+    def missing(options):
+        raise MissingModelError("no such device")
+
+    monkeypatch.setattr("fastocr_cli.api.load_reader", missing)
+    make_pdf(Path("a.pdf"), 1)
+    for form in ("json", "html"):
+        result = fastocr("parse", "a.pdf", "-f", form)
+        assert (result.code, result.out) == (ExitCode.MISSING_DEPENDENCY, b"")
 
 
 def test_a_stream_is_whole_when_the_run_stops_half_way(fastocr, reader, monkeypatch):
