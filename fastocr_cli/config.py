@@ -17,7 +17,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from fastocr_cli.errors import UsageError
+from fastocr_cli.errors import SettingError, UsageError
 from fastocr_cli.options import Options
 
 PREFIX = "FASTOCR_"
@@ -27,6 +27,8 @@ a password."""
 COUNTED = frozenset({"quiet", "verbose"})
 AUTO = frozenset({"batch_size", "workers", "max_tokens", "dpi"})
 """Numbers that may be left to the program; it knows them as None."""
+FLAG, ENVIRONMENT, DEFAULT = "flag", "environment", "default"
+"""Origins; the others are the paths of files."""
 _NEXT_PAIR = re.compile(r",(?=[^,=]*=)")
 
 
@@ -61,12 +63,16 @@ def resolve(
     Raises UsageError for unknown names, values of the wrong type, or impossible ones.
     """
     environ = os.environ if environ is None else environ
-    layers = [Layer("flag", flags)]
+    layers = [Layer(FLAG, flags)]
     layers.append(from_environment(environ))
     if use_files:
         layers.extend(from_files(config_file, cwd or Path.cwd()))
     settings = {name: _first(name, layers) for name in _types()}
-    options = Options(**{name: setting.value for name, setting in settings.items()})
+    try:
+        options = Options(**{name: setting.value for name, setting in settings.items()})
+    except SettingError as error:
+        place = _spelt(error.name, settings[error.name].origin)
+        raise UsageError(error.told_of(place)) from error
     return options, settings
 
 
@@ -74,7 +80,7 @@ def from_command_line(params: Mapping[str, Any]) -> dict[str, Any]:
     """The settings among a command's parameters, typed; None and a count of 0 mean not given."""
     flags: dict[str, Any] = {}
     for name in _types().keys() & params.keys():
-        value, spelt = params[name], f"--{name.replace('_', '-')}"
+        value, spelt = params[name], _spelt(name, FLAG)
         if value is None or value == [] or value == () or (name in COUNTED and not value):
             continue
         if isinstance(value, (list, tuple)):
@@ -96,7 +102,7 @@ def from_environment(environ: Mapping[str, str]) -> Layer:
             values[name] = parse_text(name, text, variable)
         elif near := _near_miss(name):
             raise UsageError(f"{variable}: no such setting; did you mean {PREFIX}{near.upper()}?")
-    return Layer("environment", values)
+    return Layer(ENVIRONMENT, values)
 
 
 def from_files(config_file: Path | None, cwd: Path) -> Iterator[Layer]:
@@ -163,6 +169,7 @@ def read_file(path: Path) -> Layer:
 def parse_text(name: str, text: str, where: str) -> Any:
     """The typed value of a setting written as text, such as in an environment variable."""
     kind = _types()[name]
+    _check_not_empty(name, text, where)
     if name in AUTO and text == "auto":
         return None
     if kind is bool:
@@ -201,6 +208,8 @@ def convert(name: str, value: Any, where: str) -> Any:
     """A TOML value as the type of its setting; text is accepted for lists, ints for floats and
     for text, as in `rotate = 90`."""
     kind = _types()[name]
+    if isinstance(value, str):
+        _check_not_empty(name, value, where)
     if name in AUTO and value == "auto":
         return None
     if kind is tuple:
@@ -222,6 +231,21 @@ def convert(name: str, value: Any, where: str) -> Any:
     return value
 
 
+def _check_not_empty(name: str, text: str, where: str) -> None:
+    """Text without anything in it is most often a shell variable that was not set, and must not
+    mean whatever applies without it. Empty switches are off, and a password may be empty."""
+    if _types()[name] is not bool and name != "password" and not text.strip(" ,"):
+        raise UsageError(f"{where} {text!r}: there is nothing in it; give a value or leave it out")
+
+
+def _spelt(name: str, origin: str) -> str:
+    """The setting as it was written in the place that decided it."""
+    dashed = name.replace("_", "-")
+    if origin == ENVIRONMENT:
+        return f"{PREFIX}{name.upper()}"
+    return f"--{dashed}" if origin in (FLAG, DEFAULT) else f"{origin}: {dashed}"
+
+
 def _types() -> dict[str, type]:
     """Every setting's plain type, None taken off: `int | None` is int, `Mapping` is dict."""
     hints = get_type_hints(Options)
@@ -239,7 +263,7 @@ def _first(name: str, layers: list[Layer]) -> Setting:
     for layer in layers:
         if name in layer.values:
             return Setting(layer.values[name], layer.origin)
-    return Setting(_default(name), "default")
+    return Setting(_default(name), DEFAULT)
 
 
 def _default(name: str) -> Any:

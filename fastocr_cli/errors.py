@@ -37,6 +37,19 @@ class UsageError(FastocrError):
     exit_code = ExitCode.USAGE
 
 
+class SettingError(UsageError):
+    """One setting whose value cannot be meant, under the name of its flag; `config.py` knows where
+    the value came from and says so with `told_of`."""
+
+    def __init__(self, name: str, value: object, reason: str) -> None:
+        self.name = name
+        self._said = f"{'' if value is None else str(value) or repr(value)}: {reason}"
+        super().__init__(self.told_of(f"--{name.replace('_', '-')}"))
+
+    def told_of(self, place: str) -> str:
+        return f"{place} {self._said}"
+
+
 class MissingModelError(FastocrError):
     """A model, a library or a device that is not there."""
 

@@ -11,11 +11,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastocr_cli.errors import UsageError
+from fastocr_cli.errors import SettingError
+from fastocr_cli.inputs.pages import PageSelection, parse_pages
 from fastocr_cli.rtprune.settings import RTPruneSettings, parse_rtprune
 
 FORMATS = ("md", "json", "jsonl", "html", "txt")
 DTYPES = ("auto", "bf16", "f16", "f32", "bfloat16", "float16", "float32")
+UNSET = {
+    **dict.fromkeys(("mode", "max_tokens"), "by the page"),
+    **dict.fromkeys(("batch_size", "workers"), "auto"),
+    **dict.fromkeys(("fixation", "rtprune_option", "password", "shard"), "none"),
+    "format": "by the suffix of -o, else md",
+    "rtprune": "off",
+    "pages": "all",
+    "dpi": "144",
+    "max_pixels": "40 million",
+}
+"""What applies where a setting has no value, in words; the numbers are `RasterSettings`' own."""
 _DEVICE = re.compile(r"auto|cpu|mps|xpu|cuda(:\d+)?")
 _SHARD = re.compile(r"(\d+)/(\d+)")
 
@@ -33,7 +45,7 @@ class Options:
     max_retries: further attempts at a page that looped, was cut short or failed; there are two, the
         second only where something is pruned.
     batch_size: pages decoded together; None chooses by device.
-    dpi: resolution at which PDF pages are drawn; None leaves it to the model.
+    dpi: resolution at which PDF pages are drawn; None leaves it to the rasteriser.
     pages: such as "1,3-5,9-end", from 1; None means all.
     max_pixels: cap on a page's raster; larger pages are drawn at a lower resolution; None leaves it
         to the rasteriser.
@@ -93,6 +105,11 @@ class Options:
         return parse_rtprune(self.rtprune, self.rtprune_option)
 
     @property
+    def selection(self) -> PageSelection | None:
+        """The pages wanted of each document; None: all."""
+        return None if self.pages is None else parse_pages(self.pages)
+
+    @property
     def shard_of(self) -> tuple[int, int]:
         """This shard's index from 0, and how many there are."""
         match = _SHARD.fullmatch(self.shard or "1/1")
@@ -101,45 +118,49 @@ class Options:
 
 
 def _check(options: Options) -> None:
-    """Refuse what cannot be meant, with the value, the limits and what to try."""
+    """Refuse what cannot be meant, with the value, the limits and what to try: a SettingError."""
     if not 0 <= options.keep <= 1:
-        raise UsageError(
-            f"--keep {options.keep:g}: give a share of the visual tokens from 0 to 1, such as 0.25"
+        raise SettingError(
+            "keep",
+            f"{options.keep:g}",
+            "give a share of the visual tokens from 0 to 1, such as 0.25",
         )
     _check_choice("dtype", options.dtype, DTYPES)
     _check_choice("rotate", options.rotate, ("auto", "off", "90", "180", "270"))
-    _check_choice("page-breaks", options.page_breaks, ("none", "comment", "rule"))
+    _check_choice("page_breaks", options.page_breaks, ("none", "comment", "rule"))
     _check_choice("tables", options.tables, ("md", "html"))
     _check_choice("progress", options.progress, ("auto", "bar", "lines", "json", "none"))
     _check_choice("color", options.color, ("auto", "always", "never"))
     for format_ in options.format:
         _check_choice("format", format_, FORMATS)
     if not _DEVICE.fullmatch(options.device):
-        raise UsageError(f"--device {options.device}: give auto, cpu, cuda, cuda:N, mps or xpu")
+        raise SettingError("device", options.device, "give auto, cpu, cuda, cuda:N, mps or xpu")
     parse_rtprune(options.rtprune, options.rtprune_option)
+    if options.pages is not None:
+        parse_pages(options.pages)
     _check_at_least("dpi", options.dpi, 18)
     _check_at_most("dpi", options.dpi, 2400)
-    _check_at_least("max-pixels", options.max_pixels, 10_000)
-    _check_at_least("max-tokens", options.max_tokens, 1)
-    _check_at_least("max-retries", options.max_retries, 0)
-    _check_at_least("batch-size", options.batch_size, 1)
+    _check_at_least("max_pixels", options.max_pixels, 10_000)
+    _check_at_least("max_tokens", options.max_tokens, 1)
+    _check_at_least("max_retries", options.max_retries, 0)
+    _check_at_least("batch_size", options.batch_size, 1)
     _check_at_least("workers", options.workers, 0)
     _check_shard(options.shard)
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise UsageError(f"--{name} {value}: choose one of {', '.join(choices)}")
+        raise SettingError(name, value, f"choose one of {', '.join(choices)}")
 
 
 def _check_at_least(name: str, value: int | None, least: int) -> None:
     if value is not None and value < least:
-        raise UsageError(f"--{name} {value}: the least is {least}")
+        raise SettingError(name, value, f"the least is {least}")
 
 
 def _check_at_most(name: str, value: int | None, most: int) -> None:
     if value is not None and value > most:
-        raise UsageError(f"--{name} {value}: the most is {most}")
+        raise SettingError(name, value, f"the most is {most}")
 
 
 def _check_shard(shard: str | None) -> None:
@@ -147,4 +168,4 @@ def _check_shard(shard: str | None) -> None:
         return
     match = _SHARD.fullmatch(shard)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise UsageError(f"--shard {shard}: give i/n with i from 1 to n, such as 1/4")
+        raise SettingError("shard", shard, "give i/n with i from 1 to n, such as 1/4")

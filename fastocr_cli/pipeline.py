@@ -18,7 +18,6 @@ import orjson
 
 from fastocr_cli.errors import FastocrError, InputError
 from fastocr_cli.inputs.documents import Document, printable, reported_as
-from fastocr_cli.inputs.pages import parse_pages
 from fastocr_cli.inputs.sources import BadInput
 from fastocr_cli.options import Options
 from fastocr_cli.patience import Attempt, PatientReader
@@ -97,7 +96,7 @@ class Pipeline:
         self._options = options
         self._journal = journal
         self._has_thumbnails = has_thumbnails
-        self._selection = parse_pages(options.pages) if options.pages else None
+        self._selection = options.selection
         self._raster = raster_settings(options)
 
     def run(self, items: Iterable[tuple[int, Document | BadInput]]) -> Iterator[Event]:

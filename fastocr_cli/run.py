@@ -52,6 +52,7 @@ def run_parse(request: Request, options: Options) -> ExitCode:
     if options.verbose < 1:
         quiet_libraries()
     console = Console.for_options(options)
+    check_names(request)
     items = find_inputs(request, options)
     destination = plan(request.output, options.format, items, options.shard_of[1])
     check_report(request, destination, items, options)
@@ -71,6 +72,15 @@ def run_parse(request: Request, options: Options) -> ExitCode:
             report.note_outputs(outputs.written)
         finish(request, destination, journal, reader, report, console)
     return exit_code(report, options)
+
+
+def check_names(request: Request) -> None:
+    """Raises UsageError for an empty name, most often a shell variable that was not set: to the
+    file system it would be this folder."""
+    names = {"-o": request.output, "--report": request.report, "--files-from": request.files_from}
+    for flag, name in names.items():
+        if name == "":
+            raise UsageError(f"{flag} '': there is nothing in it; give a name or leave it out")
 
 
 def find_inputs(request: Request, options: Options) -> tuple[Document | BadInput, ...]:

@@ -12,7 +12,6 @@ from importlib.resources import as_file, files
 from fastocr_cli.bench.truth import Truth, find_truth
 from fastocr_cli.errors import InputError
 from fastocr_cli.inputs.documents import Document
-from fastocr_cli.inputs.pages import parse_pages
 from fastocr_cli.inputs.sources import resolve
 from fastocr_cli.options import Options
 from fastocr_cli.pipeline import raster_settings
@@ -51,7 +50,7 @@ def _load(inputs: Sequence[str], options: Options) -> list[BenchDocument]:
 
 
 def _draw(document: Document, options: Options) -> BenchDocument:
-    selection = parse_pages(options.pages) if options.pages else None
+    selection = options.selection
     pages = []
     with open_document(document, raster_settings(options)) as source:
         count = source.page_count

@@ -36,14 +36,15 @@ def bench(
         str, typer.Option(metavar="LIST", help="Methods to compare with dense, with commas.")
     ] = "fastocr",
     rtprunes: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--rtprune",
             metavar="LIST",
             help="RTPrune as well: shares to drop, or dynamic, with commas; 0.25:none, :mean, "
             ":published or :peaked says what becomes of the dropped.",
+            show_default=False,
         ),
-    ] = "",
+    ] = None,
     repeat: Annotated[
         int | None,
         typer.Option(
@@ -111,6 +112,7 @@ def bench(
 
     options = begin(context)
     shares = _shares(keeps)
+    names, variants = _names("--methods", methods), _names("--rtprune", rtprunes)
     files = [
         side_file("--json", json, BENCH),
         side_file("--csv", csv, BENCH_ROWS),
@@ -121,9 +123,9 @@ def bench(
         outcome = measure(
             load_reader(options),
             load_documents(inputs or (), options),
-            methods=_names(methods),
+            methods=names,
             keeps=shares,
-            rtprune=_names(rtprunes),
+            rtprune=variants,
             rounds=repeat,
             options=options,
             aided=aided,
@@ -135,15 +137,21 @@ def bench(
     return 0
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _names(flag: str, text: str | None) -> list[str]:
+    """The names in a list; a list that is given has one, for an empty one is a mistake."""
+    from fastocr_cli.errors import UsageError
+
+    names = [name.strip() for name in (text or "").split(",") if name.strip()]
+    if text is not None and not names:
+        raise UsageError(f"{flag} {text!r}: there is nothing in it; give a value or leave it out")
+    return names
 
 
 def _shares(text: str) -> list[float]:
     from fastocr_cli.errors import UsageError
 
     try:
-        return [float(name) for name in _names(text)]
+        return [float(name) for name in _names("--keep", text)]
     except ValueError as error:
         raise UsageError(f"--keep {text}: give shares such as 0.25,0.1,0.05") from error
 

@@ -88,7 +88,6 @@ def calibrate(
 
 def _images(names: list[str], options: Options) -> Iterator[PageImage]:
     """The pages, drawn one by one. Raises the first error an input has."""
-    from fastocr_cli.inputs.pages import parse_pages
     from fastocr_cli.inputs.sources import resolve
     from fastocr_cli.pipeline import raster_settings
     from fastocr_cli.raster import PageFailure, iter_pages
@@ -96,7 +95,7 @@ def _images(names: list[str], options: Options) -> Iterator[PageImage]:
     inputs = resolve(names)
     if inputs.failures:
         raise inputs.failures[0].error
-    selection = parse_pages(options.pages) if options.pages else None
+    selection = options.selection
     for document in inputs.documents:
         for page in iter_pages(document, raster_settings(options), selection):
             if isinstance(page, PageFailure):

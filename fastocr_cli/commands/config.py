@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fastocr_cli.config import NOT_IN_FILES, Setting, resolve
+from fastocr_cli.config import DEFAULT, NOT_IN_FILES, Setting, resolve
+from fastocr_cli.options import UNSET
 
 app = typer.Typer(no_args_is_help=True, help="Settings, and where they come from.")
 
@@ -44,7 +45,7 @@ def as_toml(settings: Mapping[str, Setting]) -> list[str]:
     chosen = {
         name: setting.value
         for name, setting in settings.items()
-        if setting.origin != "default" and setting.value is not None and name not in NOT_IN_FILES
+        if setting.origin != DEFAULT and setting.value is not None and name not in NOT_IN_FILES
     }
     return [f"{_spelt(name)} = {_toml_value(value)}" for name, value in chosen.items()]
 
@@ -56,12 +57,12 @@ def _spelt(name: str) -> str:
 def _shown(name: str, value: Any) -> str:
     if name == "password" and value is not None:
         return "(hidden)"
-    if value is None:
-        return "auto" if name != "pages" else "all"
+    if value is None or value in ((), {}):
+        return UNSET[name]
     if isinstance(value, tuple):
-        return ",".join(value) or "by suffix"
+        return ",".join(value)
     if isinstance(value, Mapping):
-        return ",".join(f"{key}={item}" for key, item in value.items()) or "none"
+        return ",".join(f"{key}={item}" for key, item in value.items())
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

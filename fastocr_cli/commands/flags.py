@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fastocr_cli.options import FORMATS, Options
+from fastocr_cli.options import FORMATS, UNSET, Options
 
 _DEFAULTS = {f.name: f.default for f in fields(Options)}
 
@@ -24,7 +24,7 @@ def _flag(*names: str, help: str, panel: str, default: str | None = None, **more
 
 
 def _of(name: str) -> str:
-    return str(_DEFAULTS[name])
+    return UNSET.get(name) or str(_DEFAULTS[name])
 
 
 # fmt: off
@@ -46,7 +46,7 @@ Output = Annotated[
 ]
 Format = Annotated[
     str | None,
-    _flag("-f", "--format", panel=OUTPUT, metavar="LIST", default="by the suffix of -o, else md",
+    _flag("-f", "--format", panel=OUTPUT, metavar="LIST", default=_of("format"),
           help=f"One or several of {', '.join(FORMATS)}, with commas."),
 ]
 PageBreaks = Annotated[
@@ -92,7 +92,7 @@ Fixation = Annotated[
 ]
 RTPrune = Annotated[
     str | None,
-    _flag("--rtprune", panel=READING, metavar="[dynamic|SHARE|off]", default="off",
+    _flag("--rtprune", panel=READING, metavar="[dynamic|SHARE|off]", default=_of("rtprune"),
           help="Drop visual tokens before the decoder: as many as each page allows, or a share."),
 ]
 RTPruneOption = Annotated[
@@ -112,7 +112,7 @@ DType = Annotated[
 ]
 MaxTokens = Annotated[
     int | None,
-    _flag("--max-tokens", panel=READING, metavar="N", default="by the page",
+    _flag("--max-tokens", panel=READING, metavar="N", default=_of("max_tokens"),
           help="Most tokens a page may take."),
 ]
 MaxRetries = Annotated[
@@ -128,7 +128,7 @@ Offline = Annotated[
 ]
 Mode = Annotated[
     str | None,
-    _flag("--mode", metavar="NAME", panel=READING, default="by the page",
+    _flag("--mode", metavar="NAME", panel=READING, default=_of("mode"),
           help="How pages are shown, where a model has several ways (DeepSeek-OCR: tiny, small, "
                "base, large, gundam)."),
 ]
@@ -141,17 +141,17 @@ TrustRemoteCode = Annotated[
 # --- pages
 Pages = Annotated[
     str | None,
-    _flag("--pages", panel=PAGES, metavar="1,3-5,9-end", default="all",
+    _flag("--pages", panel=PAGES, metavar="1,3-5,9-end", default=_of("pages"),
           help="Pages of each document, counted from 1."),
 ]
 Dpi = Annotated[
     int | None,
-    _flag("--dpi", panel=PAGES, metavar="N", default="by the model",
+    _flag("--dpi", panel=PAGES, metavar="N", default=_of("dpi"),
           help="Resolution at which PDF pages are drawn."),
 ]
 MaxPixels = Annotated[
     int | None,
-    _flag("--max-pixels", panel=PAGES, metavar="N", default="40 million",
+    _flag("--max-pixels", panel=PAGES, metavar="N", default=_of("max_pixels"),
           help="Draw larger pages at a lower resolution."),
 ]
 Rotate = Annotated[
@@ -184,12 +184,12 @@ FilesFrom = Annotated[
 # --- running
 BatchSize = Annotated[
     str | None,
-    _flag("-b", "--batch-size", panel=RUN, metavar="N|auto", default="auto",
+    _flag("-b", "--batch-size", panel=RUN, metavar="N|auto", default=_of("batch_size"),
           help="Pages decoded together."),
 ]
 Workers = Annotated[
     str | None,
-    _flag("-j", "--workers", panel=RUN, metavar="N|auto", default="auto",
+    _flag("-j", "--workers", panel=RUN, metavar="N|auto", default=_of("workers"),
           help="Processes that draw pages ahead of the model; 0 draws between batches."),
 ]
 Shard = Annotated[

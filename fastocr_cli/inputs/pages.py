@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fastocr_cli.errors import UsageError
+from fastocr_cli.errors import SettingError, UsageError
 
 _PART = re.compile(r"(?P<first>[0-9]{1,9}|end)(\s*-\s*(?P<last>[0-9]{1,9}|end))?", re.IGNORECASE)
 _HELP = "give numbers and ranges from 1, such as 1,3-5,9-end"
@@ -35,7 +35,7 @@ class PageSelection:
             if stop > page_count or start > page_count:
                 have = "1 page" if page_count == 1 else f"{page_count} pages"
                 raise UsageError(
-                    f"{source}: --pages {self.text} asks for page {max(start, stop)}, but the "
+                    f"{source}: pages {self.text} asks for page {max(start, stop)}, but the "
                     f"document has {have}; give pages up to {page_count}, or end"
                 )
             wanted.update(range(start, stop + 1))
@@ -43,7 +43,7 @@ class PageSelection:
 
 
 def parse_pages(text: str) -> PageSelection:
-    """Read a page selection; raises UsageError on anything that is not one."""
+    """Read a page selection; raises SettingError on anything that is not one."""
     return PageSelection(
         "".join(text.split()), tuple(_parse_part(text, part) for part in text.split(","))
     )
@@ -52,11 +52,11 @@ def parse_pages(text: str) -> PageSelection:
 def _parse_part(text: str, part: str) -> tuple[int | None, int | None]:
     match = _PART.fullmatch(part.strip())
     if match is None:
-        raise UsageError(f"--pages {text!r}: {part.strip()!r} is not a page or a range; {_HELP}")
+        raise SettingError("pages", text, f"{part.strip()!r} is not a page or a range; {_HELP}")
     first = _parse_number(text, match["first"])
     last = _parse_number(text, match["last"]) if match["last"] else first
     if last is not None and (first is None or first > last):
-        raise UsageError(f"--pages {text!r}: {part.strip()!r} runs backwards; {_HELP}")
+        raise SettingError("pages", text, f"{part.strip()!r} runs backwards; {_HELP}")
     return first, last
 
 
@@ -64,5 +64,5 @@ def _parse_number(text: str, word: str) -> int | None:
     if word.lower() == "end":
         return None
     if int(word) == 0:
-        raise UsageError(f"--pages {text!r}: pages are counted from 1; {_HELP}")
+        raise SettingError("pages", text, f"pages are counted from 1; {_HELP}")
     return int(word)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from fastocr_cli.errors import UsageError
+from fastocr_cli.errors import SettingError, UsageError
 
 
 class Merge(StrEnum):
@@ -50,16 +50,16 @@ class RTPruneSettings:
 
     def __post_init__(self) -> None:
         if self.drop is not None and not 0 <= self.drop < 1:
-            raise UsageError(f"rtprune: drop a share from 0 up to but not 1: {self.drop}")
+            raise SettingError("rtprune", self.drop, "drop a share from 0 up to but not 1")
         if self.temperature is not None:
             if self.merge not in PLAN_TEMPERATURES:
-                raise UsageError(f"rtprune: merge={self.merge} has no plan, so no temperature")
+                reason = "has no plan, so no temperature"
+                raise SettingError("rtprune_option", f"merge={self.merge}", reason)
             if not MIN_TEMPERATURE <= self.temperature <= 100:
-                raise UsageError(
-                    f"rtprune: temperature must be in {MIN_TEMPERATURE}..100: {self.temperature}"
-                )
+                given, reason = f"temperature={self.temperature}", f"give {MIN_TEMPERATURE} to 100"
+                raise SettingError("rtprune_option", given, reason)
         if not 0 <= self.strength <= 1:
-            raise UsageError(f"rtprune: strength must be in 0..1: {self.strength}")
+            raise SettingError("rtprune_option", f"strength={self.strength}", "give 0 to 1")
 
     @property
     def plan_temperature(self) -> float:
@@ -79,7 +79,8 @@ def parse_rtprune(
     Raises UsageError for anything else.
     """
     if value is None and options:
-        raise UsageError("--rtprune-option needs --rtprune: add it, or leave the option out")
+        reason = "needs --rtprune: add it, or leave the option out"
+        raise SettingError("rtprune_option", ",".join(options), reason)
     if value is None or value is False or value == "off":
         return None
     settings = RTPruneSettings(drop=_parse_drop(value))
@@ -103,9 +104,8 @@ def _parse_drop(value: str | float | bool) -> float | None:
     try:
         return float(value)
     except ValueError:
-        raise UsageError(
-            f"--rtprune takes 'dynamic', 'off' or a share to drop such as 0.25, not {value!r}"
-        ) from None
+        reason = "give dynamic, off or a share to drop such as 0.25"
+        raise SettingError("rtprune", value, reason) from None
 
 
 OPTION_PARSERS: dict[str, Callable[[str], Any]] = {
@@ -118,9 +118,9 @@ OPTION_PARSERS: dict[str, Callable[[str], Any]] = {
 def _parse_option(option: str) -> tuple[str, Any]:
     key, _, text = option.partition("=")
     if key not in OPTION_PARSERS:
-        raise UsageError(f"--rtprune-option {option!r}: known are {', '.join(OPTION_PARSERS)}")
+        raise SettingError("rtprune_option", option, f"known are {', '.join(OPTION_PARSERS)}")
     try:
         return key, OPTION_PARSERS[key](text)
     except ValueError:
         wanted = "one of " + ", ".join(Merge) if key == "merge" else "a number"
-        raise UsageError(f"--rtprune-option {option!r}: {key} must be {wanted}") from None
+        raise SettingError("rtprune_option", option, f"{key} must be {wanted}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from fastocr_cli import config
 from fastocr_cli.errors import ExitCode, UsageError
 from fastocr_cli.fixation.settings import FixationSettings, read_settings
-from fastocr_cli.options import Options
+from fastocr_cli.options import UNSET, Options
+from fastocr_cli.raster.base import RasterSettings
 from tests.cli.fakes import make_pdf
 
 
@@ -47,6 +49,38 @@ def test_pyproject_table_counts_and_fastocr_toml_comes_first(home):
     Path("fastocr.toml").write_text("format = 'html'\n")
     assert resolve()[0].format == ("html",)
     assert resolve()[0].keep == 1.0
+
+
+def test_a_value_that_cannot_be_meant_names_the_place_it_came_from(home):
+    for key, text in {
+        "format": "'docx'", "keep": "7", "pages": "'0'", "shard": "'3/2'", "max-pixels": "1",
+        "rtprune": "'2'", "rtprune-option": "['x=1']",
+    }.items():  # fmt: skip
+        home.write_text(f"{key} = {text}\n")
+        with pytest.raises(UsageError) as found:
+            resolve()
+        assert str(found.value).startswith(f"{home}: {key} "), found.value
+        assert "--format" not in str(found.value)
+    home.unlink()
+    with pytest.raises(UsageError, match=r"^FASTOCR_KEEP 7: give a share"):
+        resolve(environ={"FASTOCR_KEEP": "7"})
+    with pytest.raises(UsageError, match=r"^--keep 7: give a share"):
+        resolve({"keep": 7.0}, {"FASTOCR_KEEP": "0.5"})
+    with pytest.raises(UsageError, match=r"^FASTOCR_MAX_PIXELS 1: the least is"):
+        resolve(environ={"FASTOCR_MAX_PIXELS": "1"})
+
+
+@pytest.mark.parametrize("name", ["pages", "format", "mode", "fixation", "model", "rtprune"])
+def test_what_is_there_but_empty_is_refused(home, name):
+    """A shell variable that was not set must not mean all pages, or whatever else applies."""
+    for text in ("", " ", ","):
+        with pytest.raises(UsageError, match=f"FASTOCR_{name.upper()} '{text}': there is nothing"):
+            resolve(environ={f"FASTOCR_{name.upper()}": text})
+    Path("fastocr.toml").write_text(f"{name} = ''")
+    with pytest.raises(UsageError, match=f"{name} '': there is nothing"):
+        resolve()
+    with pytest.raises(UsageError):
+        Options(pages="")
 
 
 def test_text_may_be_written_as_a_number(home):
@@ -181,6 +215,18 @@ def test_config_show_tells_value_and_origin(fastocr, monkeypatch):
     assert "environment" in lines["device"]
     assert "default" in lines["method"]
     assert "secret" not in result.out.decode()
+
+
+def test_config_show_tells_what_applies_where_nothing_is_set(fastocr):
+    lines = fastocr("config", "show").out.decode().splitlines()
+    shown = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines}
+    for name in ("rtprune", "rtprune-option", "fixation", "shard", "password"):
+        assert shown[name].split()[0] in ("off", "none"), name
+    drawn = RasterSettings()
+    assert UNSET["dpi"] == f"{drawn.dpi:g}"
+    assert UNSET["max_pixels"] == f"{drawn.max_pixels / 1e6:g} million"
+    empty = {f.name for f in fields(Options) if getattr(Options(), f.name) in (None, (), {})}
+    assert empty == UNSET.keys()
 
 
 def test_config_show_as_toml_can_be_read_back(fastocr):

@@ -187,6 +187,9 @@ IMPOSSIBLE = [
     ["--rtprune", "2"],
     ["--rtprune-option", "strength=0.1"],
     ["--no-such-flag"],
+    *([flag, ""] for flag in ("--pages", "-f", "-o", "--report", "--files-from", "--fixation")),
+    *([flag, ""] for flag in ("--model", "--mode", "--rtprune", "--rtprune-option", "--shard")),
+    *([flag, ","] for flag in ("--pages", "-f")),
     ["-o", "a.pdf"],
 ]
 

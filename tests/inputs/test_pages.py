@@ -51,5 +51,5 @@ def test_nonsense_is_refused_and_says_what_to_give(text: str) -> None:
     ("text", "page"), [("4", 4), ("1-9", 9), ("5-end", 5), ("999999999", 999999999)]
 )
 def test_a_page_outside_the_document_is_named(text: str, page: int) -> None:
-    with pytest.raises(UsageError, match=f"x.pdf: --pages {text} asks for page {page}.*3 pages"):
+    with pytest.raises(UsageError, match=f"x.pdf: pages {text} asks for page {page}.*3 pages"):
         parse_pages(text).numbers(3, "x.pdf")
