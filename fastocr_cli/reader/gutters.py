@@ -20,6 +20,8 @@ _NARROWEST, _WIDE = 2.5, 4.6
 _WIDE_LINES, _NARROW_LINES = 4, 6
 _NO_WORD_GAP = 6
 """Columns between two words of one line, at most."""
+_FITS = 0.4
+"""Share of a gutter that a gap must have to belong to it."""
 _STEP_ROWS = 3.6
 """Rows from one gap to the next below, at most."""
 _COLUMN_WIDTH = 32
@@ -45,21 +47,36 @@ class _Gap:
 def behind_gutters(lines: Sequence[Sequence[Word]]) -> set[Word]:
     """The words that begin a line of text behind a gutter. lines: all that stand on one level,
     from left to right."""
-    gaps = sorted(_gaps(lines), key=lambda gap: gap.row)
-    found: set[Word] = set()
+    every = sorted(_gaps(lines), key=lambda gap: gap.row)
+    gaps = [gap for gap in every if gap.stop - gap.start >= _NARROWEST]
+    gutters = []
     for i in range(len(gaps)):
         run = _run(gaps, i, lines)
-        for few in (run[:_WIDE_LINES], run):
-            if _is_gutter(few):
-                found.update(one.word for one in few)
-    return found
+        gutters += [few for few in (run[:_WIDE_LINES], run) if _is_gutter(few)]
+    return {gap.word for gutter in gutters for gap in (*gutter, *_next_to(gutter, every))}
+
+
+def _next_to(gutter: Sequence[_Gap], gaps: Sequence[_Gap]) -> Iterator[_Gap]:
+    """Gaps in the lines a gutter runs through, and just above and below, that it fits into but for
+    the last letters of a word."""
+    start, stop = _strip(gutter)
+    least = _FITS * (stop - start)
+    for gap in gaps:
+        is_near = gutter[0].row - _STEP_ROWS < gap.row < gutter[-1].row + _STEP_ROWS
+        if is_near and min(stop, gap.stop) - max(start, gap.start) >= least:
+            yield gap
+
+
+def _strip(run: Sequence[_Gap]) -> tuple[int, int]:
+    """The paper that all gaps of a run have in common."""
+    return max(gap.start for gap in run), min(gap.stop for gap in run)
 
 
 def _gaps(lines: Sequence[Sequence[Word]]) -> Iterator[_Gap]:
     for words in lines:
         pieces = _pieces(words)
         for before, word in pairwise(words):
-            if word.start - before.stop >= _NARROWEST:
+            if word.start > before.stop:
                 left = max(start for start, _ in pieces if start <= before.start)
                 right = min(stop for _, stop in pieces if stop >= word.stop)
                 row = (before.height + word.height) / 2
@@ -106,8 +123,8 @@ def _is_crossed(lines: Sequence[Sequence[Word]], column: float, top: float, bott
 
 
 def _is_gutter(run: Sequence[_Gap]) -> bool:
-    width = min(gap.stop for gap in run) - max(gap.start for gap in run)
-    is_wide = width >= _WIDE
+    start, stop = _strip(run)
+    is_wide = stop - start >= _WIDE
     if len(run) < (_WIDE_LINES if is_wide else _NARROW_LINES):
         return False
     if not is_wide and fmean(gap.word.begins_line for gap in run) < _NARROW_BEGINS:

@@ -42,8 +42,8 @@ _LEVEL, _STEP = 0.6, 1.05
 across the edge of two rows may have been seen in either."""
 _NEAR_ROWS, _BLOCK_ROWS = 6.0, 3.0
 """Rows to lines that tell whether one begins behind a gap, at most; to the next of a block."""
-_PASSING = 3
-"""Columns by which the ends of two stretches may pass each other."""
+_PASSING, _PASSING_SHARE = 3, 0.15
+"""Columns, and share of the shorter, by which the ends of two stretches may pass each other."""
 _TABULAR = [kind - min(LineKind) for kind in TABULAR]
 
 Bools = npt.NDArray[np.bool_]
@@ -263,7 +263,7 @@ def _overlaps(left: Numbers, right: Numbers) -> Bools:
     each other do not make them."""
     shared = np.minimum(right[:, None], right) - np.maximum(left[:, None], left)
     shorter = np.minimum((right - left)[:, None], right - left)
-    overlaps: Bools = shared > np.minimum(_PASSING, shorter / 2)
+    overlaps: Bools = shared > np.minimum(_PASSING, _PASSING_SHARE * shorter)
     return overlaps
 
 
