@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import typer
@@ -24,36 +25,48 @@ def run(arguments: Sequence[str]) -> int:
     from fastocr_cli.cli import app, spell_out
     from fastocr_cli.commands.settings import Verbosity
 
-    verbosity = Verbosity()
     spelt = spell_out(list(arguments))
+    verbosity = Verbosity(is_json=_asks_for_json(spelt))
     try:
         code = app(spelt, prog_name="fastocr", standalone_mode=False, obj=verbosity)
         return int(code or 0)
     except KeyboardInterrupt:
-        _say("interrupted")
+        _say("interrupted", "interrupted", verbosity.is_json)
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         return _end_quietly()
     except Exception as error:
-        return _explain(error, arguments, verbosity.level)
+        if verbosity.level >= 2 or os.environ.get("FASTOCR_DEBUG", "") not in ("", "0"):
+            _show_traceback(error, verbosity.is_json)
+        message, code = _explain(error, arguments)
+        if message:  # a bare command has shown its help instead
+            _say("error", message, verbosity.is_json)
+        return code
 
 
-def _explain(error: Exception, arguments: Sequence[str], verbosity: int) -> int:
-    """One line for a mistake of the user's; for one of ours, what to do about it."""
-    if verbosity >= 2 or os.environ.get("FASTOCR_DEBUG", "") not in ("", "0"):
-        import traceback
+def _asks_for_json(arguments: Sequence[str]) -> bool:
+    """As far as can be told before the command line is read, which may be what fails."""
+    is_default = os.environ.get("FASTOCR_PROGRESS") == "json" and arguments[:1] == ["parse"]
+    is_asked = ("--progress", "json") in pairwise(arguments) or "--progress=json" in arguments
+    return is_default or is_asked
 
-        traceback.print_exception(error)
+
+def _explain(error: Exception, arguments: Sequence[str]) -> tuple[str, ExitCode]:
+    """A line for a mistake of the user's; for one of ours, what to do about it; the exit code."""
     if isinstance(error, FastocrError):
-        _say(f"error: {error}")
-        return error.exit_code
+        return str(error), error.exit_code
     if isinstance(error, _ClickException):
         message = error.format_message()  # type: ignore[attr-defined]
-        if message:  # a bare command has shown its help instead
-            _say(f"error: {message}{_hint(arguments)}")
-        return ExitCode.USAGE
-    _say(f"error: {type(error).__name__}: {error}; a fault of fastocr's, -vv shows where")
-    return ExitCode.UNEXPECTED
+        return message and f"{message}{_hint(arguments)}", ExitCode.USAGE
+    what = f"{type(error).__name__}: {error}; a fault of fastocr's, -vv shows where"
+    return what, ExitCode.UNEXPECTED
+
+
+def _show_traceback(error: Exception, is_json: bool) -> None:
+    import traceback
+
+    for line in "".join(traceback.format_exception(error)).splitlines():
+        _say("traceback", line, is_json)
 
 
 def _hint(arguments: Sequence[str]) -> str:
@@ -62,10 +75,16 @@ def _hint(arguments: Sequence[str]) -> str:
     return f" Did you mean: fastocr parse {first}" if Path(first).exists() and first else ""
 
 
-def _say(text: str) -> None:
-    from fastocr_cli.inputs.documents import printable
+def _say(event: str, text: str, is_json: bool) -> None:
+    from fastocr_cli.inputs.documents import printable, storable
 
-    print(printable(text), file=sys.stderr)
+    if is_json:
+        import json
+
+        line = json.dumps({"event": event, "message": storable(text)})
+    else:
+        line = printable(f"error: {text}" if event == "error" else text)
+    print(line, file=sys.stderr)
 
 
 def _end_quietly() -> int:

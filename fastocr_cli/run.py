@@ -151,7 +151,9 @@ def follow(
 
 
 def tell(event: Event, console: Console) -> None:
-    """What a person should hear of at once."""
+    """What a person should hear of at once; for programs the event itself says it."""
+    if console.is_json:
+        return
     if isinstance(event, (DocumentFailed, PageDone)) and event.error is not None:
         console.error(event.error)
     elif isinstance(event, PageDone):

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 @dataclass
 class Verbosity:
     """How much a command tells, as far as its settings are known: its flag alone while they are
-    still looked up, 0 before."""
+    still looked up, 0 before. is_json: whether to a program, as `--progress json` asks."""
 
     level: int = 0
+    is_json: bool = False
 
 
 def begin(context: typer.Context) -> Options:
@@ -50,4 +51,5 @@ def resolved(context: typer.Context, **places: Any) -> tuple[Options, dict[str, 
     verbosity.level = context.params.get("verbose", 0)
     options, settings = resolve(from_command_line(context.params), **places)
     verbosity.level = options.verbose
+    verbosity.is_json = options.progress == "json" and "progress" in context.params
     return options, settings

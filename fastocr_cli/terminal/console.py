@@ -1,5 +1,6 @@
 """All wording on standard error: notes, warnings, errors and the closing summary.
 
+In sentences for people, or with `--progress json` as one JSON object a line, each an event.
 Decides by terminal, NO_COLOR, FORCE_COLOR, TERM and the verbosity what is shown and how.
 Progress has its own file; the product never passes through here.
 """
@@ -10,7 +11,9 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
-from typing import TextIO
+from typing import Any, TextIO
+
+import orjson
 
 from fastocr_cli.delivery.destination import Destination
 from fastocr_cli.errors import FastocrError
@@ -18,6 +21,7 @@ from fastocr_cli.inputs.documents import printable
 from fastocr_cli.options import Options
 from fastocr_cli.record.report import DocumentRecord, RunReport
 from fastocr_cli.results import PageResult, PageStatus
+from fastocr_cli.writers.records import plain
 
 _CODES = {"red": "31", "yellow": "33", "green": "32", "dim": "2"}
 _TROUBLES = {
@@ -31,13 +35,20 @@ class Console:
     """Speaks to the person at the terminal, or to the log behind it.
 
     verbosity: -2 errors only, -1 warnings too, 0 the summary too, 1 details, 2 tracebacks.
+    is_json: whether what is said is events of `--progress json`.
     """
 
     def __init__(
-        self, stream: TextIO | None = None, *, verbosity: int = 0, color: str = "auto"
+        self,
+        stream: TextIO | None = None,
+        *,
+        verbosity: int = 0,
+        color: str = "auto",
+        is_json: bool = False,
     ) -> None:
         self._stream = stream
         self.verbosity = verbosity
+        self.is_json = is_json
         self.has_color = wants_color(color, self.stream, os.environ)
 
     @property
@@ -47,37 +58,41 @@ class Console:
 
     @classmethod
     def for_options(cls, options: Options, stream: TextIO | None = None) -> Console:
-        return cls(stream, verbosity=options.verbose - options.quiet, color=options.color)
+        return cls(
+            stream,
+            verbosity=options.verbose - options.quiet,
+            color=options.color,
+            is_json=options.progress == "json",
+        )
 
     def error(self, error: FastocrError | str) -> None:
         if isinstance(error, FastocrError):
             self.traceback(error)
-        self._line(f"{self._paint('error:', 'red')} {printable(str(error))}")
+        self._say("error", str(error), mark=self._paint("error:", "red"))
 
     def warn(self, text: str) -> None:
         if self.verbosity >= -1:
-            self._line(f"{self._paint('warning:', 'yellow')} {printable(text)}")
+            self._say("warning", text, mark=self._paint("warning:", "yellow"))
 
     def note(self, text: str) -> None:
         if self.verbosity >= 0:
-            self._line(printable(text))
+            self._say("note", text)
 
     def detail(self, text: str) -> None:
         if self.verbosity >= 1:
-            self._line(self._paint(printable(text), "dim"))
+            self._say("detail", text, color="dim")
 
     def traceback(self, error: Exception) -> None:
         """Where an exception came from, for those who asked for it: most often its cause tells."""
         if self.verbosity >= 2:
-            lines = "".join(traceback.format_exception(error)).splitlines()
-            self._line("\n".join(map(printable, lines)))
+            for line in "".join(traceback.format_exception(error)).splitlines():
+                self._say("traceback", line)
 
     def page_trouble(self, result: PageResult) -> None:
         """A line for a page that is not complete, and its warnings where asked for."""
         where = f"{result.source}, page {result.number}"
         if not result.status.is_complete:
-            reason = "; ".join(result.warnings) or _TROUBLES[result.status]
-            self.warn(f"{where}: {result.status}: {reason}")
+            self.warn(f"{where}: {result.status}: {reason_of(result)}")
             return
         for warning in result.warnings:
             self.detail(f"{where}: {warning}")
@@ -86,19 +101,44 @@ class Console:
         """The closing line; an error line has said enough where the only input failed."""
         if not report.documents:
             self.note(f"shard {report.shard}: no input for it, nothing read")
-        is_said = len(report.documents) == 1 == len(report.failures)
+        is_said = not self.is_json and len(report.documents) == 1 == len(report.failures)
         if self.verbosity >= 0 and report.documents and not is_said:
-            self._line(summary_line(report, destination.words if report.has_outputs else ""))
+            text = summary_line(report, destination.words if report.has_outputs else "")
+            self._say("summary", text, {k: report.as_json()[k] for k in ("exit_code", "totals")})
 
     def next_step(self, text: str) -> None:
         if self.verbosity >= -1:
-            self._line(self._paint(text, "dim"))
+            self._say("hint", text, color="dim")
 
     def _paint(self, text: str, color: str) -> str:
         return f"\x1b[{_CODES[color]}m{text}\x1b[0m" if self.has_color else text
 
-    def _line(self, text: str) -> None:
-        print(text, file=self.stream, flush=True)
+    def _say(
+        self,
+        event: str,
+        text: str,
+        facts: Mapping[str, Any] | None = None,
+        *,
+        mark: str = "",
+        color: str = "",
+    ) -> None:
+        """facts: further ones for programs. mark, color: how people are shown what this is."""
+        if self.is_json:
+            line = json_line({"event": event, "message": text, **(facts or {})})
+        else:
+            shown = self._paint(printable(text), color) if color else printable(text)
+            line = f"{mark} {shown}" if mark else shown
+        print(line, file=self.stream, flush=True)
+
+
+def json_line(values: Mapping[str, Any]) -> str:
+    """One line, whatever the texts hold: broken bytes of a name as escapes."""
+    return orjson.dumps(plain(values)).decode()
+
+
+def reason_of(result: PageResult) -> str:
+    """Why a page is not complete."""
+    return "; ".join(result.warnings) or _TROUBLES[result.status]
 
 
 def wants_color(choice: str, stream: TextIO, environ: Mapping[str, str]) -> bool:

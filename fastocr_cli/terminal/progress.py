@@ -12,12 +12,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, TextIO
 
-import orjson
-
 from fastocr_cli.inputs.documents import printable
 from fastocr_cli.record.events import DocumentDone, DocumentFailed, DocumentOpened, Event, PageDone
 from fastocr_cli.record.report import RunReport
-from fastocr_cli.terminal.console import duration, speed
+from fastocr_cli.terminal.console import duration, json_line, reason_of, speed
 
 SECONDS_BETWEEN_LINES = 10.0
 SHARE_BETWEEN_LINES = 0.1
@@ -30,6 +28,7 @@ class Tally:
 
     files: int
     files_opened: int = 0
+    files_failed: int = 0
     files_done: int = 0
     pages_known: int = 0
     current: str = ""
@@ -45,14 +44,23 @@ class Tally:
             case DocumentDone():
                 self.files_done += 1
             case DocumentFailed():
+                self.files_failed += 1
                 self.files_done += 1
 
     @property
     def pages(self) -> int:
         """Pages known, and for each file still closed the mean of the opened ones."""
-        unopened = max(self.files - max(self.files_opened, self.files_done), 0)
         mean = self.pages_known / self.files_opened if self.files_opened else 1
-        return self.pages_known + round(unopened * mean)
+        return self.pages_known + round(self._unopened * mean)
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether `pages` is more than what is known."""
+        return self._unopened > 0
+
+    @property
+    def _unopened(self) -> int:
+        return max(self.files - self.files_opened - self.files_failed, 0)
 
     def seconds_left(self, report: RunReport) -> float | None:
         rate = report.pages_per_second
@@ -109,7 +117,7 @@ class Lines:
 
 
 class JsonLines:
-    """One JSON object per event, for programs."""
+    """One JSON object per event, for programs; `Console` writes the rest in the same way."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -121,22 +129,24 @@ class JsonLines:
             "files": tally.files,
             "pages_done": report.pages,
             "pages": tally.pages,
+            "pages_estimated": tally.is_estimated,
             "pages_per_second": report.pages_per_second,
             "seconds_left": tally.seconds_left(report),
             "kept": report.kept,
         }
-        print(orjson.dumps(values).decode(), file=self._stream, flush=True)
+        print(json_line(values), file=self._stream, flush=True)
 
 
 def line(tally: Tally, report: RunReport) -> str:
-    """Such as `12/73 pages, 0/1 files, 0.52 pages/s, 1 min 57 s left, kept 25 %: faq.pdf`."""
+    """Such as `12/73 pages, 0/1 files, 0.52 pages/s, 1 min 57 s left, kept 25 %: faq.pdf`; a total
+    that is an estimate reads `~73`."""
     return f"{', '.join(figures(tally, report))}: {printable(tally.current)}"
 
 
 def figures(tally: Tally, report: RunReport) -> list[str]:
     """What is done, how fast, how much is left and how much of the page was attended to."""
     found = [
-        f"{report.pages:,}/{tally.pages:,} pages",
+        f"{report.pages:,}/{'~' if tally.is_estimated else ''}{tally.pages:,} pages",
         f"{tally.files_done:,}/{tally.files:,} files",
         f"{speed(report.pages_per_second)} pages/s",
     ]
@@ -159,6 +169,8 @@ def _describe(event: Event) -> dict[str, Any]:
                 "page": result.number,
                 "status": result.status,
                 "resumed": resumed,
+                "reason": None if result.status.is_complete else reason_of(result),
+                "warnings": result.warnings,
             }
         case DocumentDone(_, source):
             return {"event": "done", "source": source}

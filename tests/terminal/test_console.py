@@ -6,11 +6,12 @@ import io
 
 import pytest
 
-from fastocr_cli.record.events import DocumentDone, DocumentOpened, PageDone
+from fastocr_cli.errors import InputError
+from fastocr_cli.record.events import DocumentDone, DocumentFailed, DocumentOpened, PageDone
 from fastocr_cli.record.report import RunReport
 from fastocr_cli.results import PageStatus
 from fastocr_cli.terminal.console import Console, duration, speed, summary_line, wants_color
-from fastocr_cli.terminal.progress import Lines, Tally
+from fastocr_cli.terminal.progress import Lines, Tally, figures
 from tests.record.examples import key, make_result
 
 
@@ -84,8 +85,18 @@ def test_estimate_counts_files_not_yet_opened():
     tally, report = Tally(files=3), RunReport()
     fill(report, tally, [PageStatus.OK] * 4)
     assert tally.pages == 12
+    assert figures(tally, report)[0] == "4/~12 pages"
     report.seconds = 2.0
     assert tally.seconds_left(report) == pytest.approx(4.0)
+
+
+def test_what_failed_is_no_longer_estimated():
+    tally, report = Tally(files=2), RunReport()
+    tally.add(DocumentFailed(0, "no.pdf", InputError("no.pdf: no such file")))
+    opened = DocumentOpened(1, "a.pdf", 4)
+    report.add(opened)
+    tally.add(opened)
+    assert figures(tally, report)[0] == "0/4 pages"
 
 
 def test_plain_lines_are_rare(monkeypatch):
