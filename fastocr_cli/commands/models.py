@@ -50,7 +50,10 @@ def path(model: Name) -> None:
 @app.command()
 def download(model: Name) -> None:
     """Fetch a model from the Hugging Face hub, weights as safetensors only and no code."""
+    from fastocr_cli.delivery.stdio import quiet_logs
     from fastocr_cli.machine.hub import download
+
+    quiet_logs()
 
     typer.echo(download(model))
     typer.echo(f"check it by: fastocr models check {model}", err=True)

@@ -47,8 +47,17 @@ def quiet_libraries() -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     warnings.filterwarnings("ignore")
-    logging.getLogger().setLevel(logging.ERROR)
+    quiet_logs()
     _quiet_loaded()
+
+
+def quiet_logs() -> None:
+    """Errors alone, not each of the hub's further attempts; its bars may stay. It logs at a level
+    of its own, which it takes from a variable when it is loaded."""
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")
+    logging.getLogger().setLevel(logging.ERROR)
+    if "huggingface_hub" in sys.modules:
+        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 
 def _quiet_loaded() -> None:

@@ -58,6 +58,15 @@ def test_offline_run_reaches_no_network(fastocr, no_network, checkpoint):
     assert Path("out/a.json").read_bytes() == first
 
 
+def test_a_name_that_is_no_model_s_is_refused_at_once(fastocr, no_network):
+    make_pdf(Path("a.pdf"), 1)
+    result = fastocr("parse", "a.pdf", "--model", "nosuch")
+    assert result.code == ExitCode.MISSING_DEPENDENCY
+    assert result.err == (
+        "error: there is no model 'nosuch': not a folder, and a hub id looks like owner/name\n"
+    )
+
+
 def test_only_our_own_words_reach_stderr(checkpoint, tmp_path):
     """In a process of its own, for the libraries' bars and logs are set up when they load."""
     model = shutil.copytree(checkpoint, tmp_path / "model")

@@ -113,6 +113,54 @@ def test_json_progress_is_one_object_an_event(fastocr):
     assert events[-1]["pages_done"] == 2
 
 
+def test_json_progress_is_json_whatever_happens(fastocr, reader, monkeypatch):
+    def events(*arguments):
+        err = fastocr("parse", *arguments, "--progress", "json").err
+        return [json.loads(line) for line in err.splitlines()]
+
+    reader.behave = lambda page, keep: PageStatus.LOOPED if page.number == 2 else PageStatus.OK
+    reader.warning = "a caution"
+    make_pdf(Path("a.pdf"), 2)
+    make_pdf(Path("b.pdf"), 1)
+    damaged_image("cut.png")
+    found = events("a.pdf", "no\udcff.pdf", "cut.png", "b.pdf", "-o", "out/", "-b", "1")
+    kinds = [event["event"] for event in found]
+    assert kinds.count("failed") == 1
+    assert kinds[-2:] == ["summary", "hint"]
+    assert "error" not in kinds, "each failure is told once"
+    assert found[-2]["exit_code"] == ExitCode.PARTIAL
+    assert found[-2]["totals"]["statuses"]["looped"] == 1
+    pages = {(e["source"], e["page"]): e for e in found if e["event"] == "page"}
+    assert "repeated itself" in pages["a.pdf", 2]["reason"]
+    assert pages["cut.png", 1]["reason"].startswith("cut.png")
+    assert pages["b.pdf", 1]["reason"] is None
+    assert "a caution" in [event.get("message") for event in found]
+    estimates = [event["pages_estimated"] for event in found if "pages_estimated" in event]
+    assert estimates[0]
+    assert not estimates[-1]
+    assert [e["event"] for e in events("cut.png")][-1] == "summary"
+    for arguments in (["--keep", "7"], ["--no-such-flag"], ["-vv", "--keep", "7"]):
+        assert events("a.pdf", *arguments)[-1]["event"] == "error"
+    monkeypatch.setenv("FASTOCR_PROGRESS", "json")
+    for arguments in (["--keep", "7"], ["--no-such-flag"]):
+        result = fastocr("parse", "a.pdf", *arguments)
+        assert json.loads(result.err)["event"] == "error"
+    assert not fastocr("doctor", "--no-such-flag").err.startswith("{"), "it shows no progress"
+
+
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_the_hub_s_further_attempts_are_not_told(is_loaded):
+    loading = ["import huggingface_hub", "quiet_libraries()"]
+    code = [
+        "import logging",
+        "from fastocr_cli.delivery.stdio import quiet_libraries",
+        *(loading if is_loaded else reversed(loading)),
+        "from huggingface_hub.utils import _http",
+        "assert not _http.logger.isEnabledFor(logging.WARNING)",
+    ]
+    subprocess.run([sys.executable, "-c", "\n".join(code)], check=True, cwd=ROOT)
+
+
 def test_report_follows_its_schema_and_tells_every_input(fastocr, reader):
     reader.behave = lambda page, keep: PageStatus.LOOPED if page.number == 2 else PageStatus.OK
     make_pdf(Path("a.pdf"), 3, blank=(3,))
