@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +19,7 @@ from fastocr_cli.reader.evidence import Evidence
 from fastocr_cli.reader.eye import Eye
 from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading
 from fastocr_cli.reader.order import ReadingOrder
-from fastocr_cli.reader.scale import ink_mask, tallest, to_reading_size
+from fastocr_cli.reader.scale import ink_mask, tallest, upright
 from fastocr_cli.reader.unwrap import unwrap
 from fastocr_cli.results import Box
 
@@ -58,12 +60,13 @@ class EmbeddedAdapter(ModelAdapter):
         return tallest(image)
 
     def prepare(self, image: Image.Image) -> PromptInputs:
-        page = to_reading_size(image)
+        page, skew = upright(image)
         grey = np.asarray(page)
         rows, columns = page.height // v.CELL_PX, page.width // v.CELL_PX
         input_ids = torch.full((1, rows * columns + 1), v.IMAGE)
         input_ids[0, -1] = v.BOS
         layout = VisualLayout.raster(torch.arange(rows * columns), rows, columns)
+        layout = replace(layout, boxes=turned(layout.boxes, skew, page.size))
         return PromptInputs(input_ids, {"pixel_values": as_pixels(grey)}, layout, token_cap(grey))
 
     def detokenize(self, token_ids: Sequence[int]) -> str:
@@ -92,7 +95,8 @@ class EmbeddedAdapter(ModelAdapter):
     def places(self, token_ids: Sequence[int], layout: VisualLayout) -> list[Box | None]:
         """Each token's word: from its column to the next word's, one and a half rows tall."""
         rows, columns = (int(layout.grid[:, i].max()) + 1 for i in (1, 2))
-        return word_boxes(token_ids, rows, columns)
+        cells = layout.boxes.view(rows, columns, 4)
+        return [box and _with_cell(box, cells) for box in word_boxes(token_ids, rows, columns)]
 
 
 def as_pixels(grey: np.ndarray) -> Tensor:
@@ -105,6 +109,33 @@ def token_cap(grey: np.ndarray) -> int:
     rows, columns = grey.shape[0] // v.CELL_PX, grey.shape[1] // v.CELL_PX
     cells = ink_mask(grey).reshape(rows, v.CELL_PX, columns, v.CELL_PX).any(axis=(1, 3))
     return FEWEST_TOKENS + TOKENS_PER_INKED_CELL * int(cells.sum())
+
+
+def turned(boxes: Tensor, degrees: float, size: tuple[int, int]) -> Tensor:
+    """Boxes [N, 4] in shares of an upright page of `size` px where they stand on the page as it
+    lay, lines climbing by `degrees`; moved whole, for they stay upright themselves."""
+    scale = torch.tensor(size, dtype=boxes.dtype)
+    x, y = (((boxes[:, :2] + boxes[:, 2:]) / 2 - 0.5) * scale).unbind(1)
+    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    there = torch.stack([cosine * x + sine * y, cosine * y - sine * x], dim=1)
+    moved = (there - torch.stack([x, y], dim=1)) / scale
+    return (boxes + moved.repeat(1, 2)).clamp(0, 1)
+
+
+def _with_cell(box: Box, cells: Tensor) -> Box:
+    """A word's box on the upright page, moved as the cell in its middle was. cells: [rows,
+    columns, 4]."""
+    rows, columns = cells.shape[:2]
+    row = min(int((box[1] + box[3]) / 2 * rows), rows - 1)
+    column = min(int((box[0] + box[2]) / 2 * columns), columns - 1)
+    left, top, right, bottom = cells[row, column].tolist()
+    across = (left + right) / 2 - (column + 0.5) / columns
+    down = (top + bottom) / 2 - (row + 0.5) / rows
+    x0, y0, x1, y1 = (
+        min(1.0, max(0.0, edge + step))
+        for edge, step in zip(box, (across, down, across, down), strict=True)
+    )
+    return x0, y0, x1, y1
 
 
 def word_boxes(token_ids: Sequence[int], rows: int, columns: int) -> list[Box | None]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from fastocr_cli.reader.skew import skew_of
 from fastocr_cli.reader.vocabulary import CELL_PX, MAX_COLUMNS, MAX_ROWS
 
 MOST_CELLS = 12_000
@@ -25,6 +26,9 @@ _BAR_SHARE = 0.67
 """Height of a smeared line of text over its em, measured on typeset pages."""
 _LARGEST_BAR = 0.12
 """Bars taller than this share of the page are pictures."""
+
+LEAST_SKEW = 0.15
+"""Degrees below which turning a page would cost more than it brings."""
 
 Grey = npt.NDArray[np.uint8]
 
@@ -73,6 +77,21 @@ def _run_lengths(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return stops - starts
 
 
+def upright(image: Image.Image) -> tuple[Image.Image, float]:
+    """The page at reading size with its lines level, and the degrees by which they climbed.
+
+    Turned about its centre; corners that come in are paper.
+    """
+    grey = image.convert("L")
+    page = to_reading_size(grey)
+    degrees = skew_of(ink_mask(np.asarray(page)))
+    if abs(degrees) < LEAST_SKEW:
+        return page, 0.0
+    # The whole raster is turned, for what is resampled twice at the size of reading blurs.
+    level = grey.rotate(-degrees, Image.Resampling.BICUBIC, fillcolor=_paper(page))
+    return to_reading_size(level), degrees
+
+
 def to_reading_size(image: Image.Image) -> Image.Image:
     """The page in grey at a size the reader reads well, sides multiples of a cell.
 
@@ -87,9 +106,13 @@ def to_reading_size(image: Image.Image) -> Image.Image:
         size = max(1, round(grey.width * factor)), max(1, round(grey.height * factor))
         grey = grey.resize(size, Image.Resampling.LANCZOS)
     width, height = (CELL_PX * math.ceil(side / CELL_PX) for side in grey.size)
-    paper = Image.new("L", (width, height), int(np.percentile(np.asarray(grey)[::4, ::4], 90)))
-    paper.paste(grey)
-    return paper
+    sheet = Image.new("L", (width, height), _paper(grey))
+    sheet.paste(grey)
+    return sheet
+
+
+def _paper(grey: Image.Image) -> int:
+    return int(np.percentile(np.asarray(grey)[::4, ::4], 90))
 
 
 def tallest(image: Image.Image) -> int | None:
