@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fastocr_cli.errors import MissingModelError, UsageError
-from fastocr_cli.models.names import EMBEDDED, embedded_weights, split_revision
+from fastocr_cli.models.names import EMBEDDED, embedded_weights, source_named, split_revision
 
 KNOWN = {
     "Qwen/Qwen2.5-VL-3B-Instruct": "Qwen2.5-VL",
@@ -55,10 +55,7 @@ def list_models() -> list[ModelEntry]:
 def find_folder(model: str) -> Path:
     """The folder of a model on this machine. Raises MissingModelError with how to fetch it."""
     if model == EMBEDDED:
-        folder = _embedded_entry().folder
-        if folder is None:
-            raise MissingModelError("the embedded reader's weights are missing: reinstall fastocr")
-        return folder
+        return Path(source_named(model))
     if Path(model).is_dir():
         return Path(model)
     from huggingface_hub import snapshot_download

@@ -14,7 +14,7 @@ import torch
 
 from fastocr_cli.errors import ExitCode, FastocrError, MissingModelError, UsageError
 from fastocr_cli.machine.health import examine
-from fastocr_cli.models import loading
+from fastocr_cli.models import loading, names
 from fastocr_cli.models.generic import GenericAdapter
 from fastocr_cli.models.loading import FAMILIES, choose_device, choose_dtype, load_adapter
 
@@ -182,7 +182,7 @@ def test_remote_code_is_not_run_unasked(tmp_path: Path) -> None:
 def test_the_packages_own_weights_may_be_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(loading, "__file__", str(tmp_path / "models" / "loading.py"))
+    monkeypatch.setattr(names, "__file__", str(tmp_path / "models" / "names.py"))
     assert "reinstall" in str(failure("embedded"))
 
 
