@@ -79,12 +79,9 @@ class EmbeddedAdapter(ModelAdapter):
         return unwrap(text)
 
     def new_bias(self, prefilled: PageReading, *, aided: bool) -> ReadingOrder:
-        starts, columns, edges = prefilled.starts, prefilled.columns, prefilled.edges
-        assert starts is not None, "the prompt holds a page"
-        assert columns is not None
-        assert edges is not None
-        seen = (one[0].float().numpy(force=True) for one in (starts, columns, edges))
-        return ReadingOrder(Evidence(*seen), aided=aided)
+        near, far = (prefilled.starts, prefilled.columns, prefilled.edges), prefilled.far
+        assert far is not None, "the prompt holds a page"
+        return ReadingOrder(_evidence(near), _evidence(far), aided=aided)
 
     def new_place(self) -> Eye:
         return Eye()
@@ -97,6 +94,11 @@ class EmbeddedAdapter(ModelAdapter):
         rows, columns = (int(layout.grid[:, i].max()) + 1 for i in (1, 2))
         cells = layout.boxes.view(rows, columns, 4)
         return [box and _with_cell(box, cells) for box in word_boxes(token_ids, rows, columns)]
+
+
+def _evidence(seen: Sequence[Tensor | None]) -> Evidence:
+    """Of the first page. seen: see `modeling.PageReading`."""
+    return Evidence(*(one[0].float().numpy(force=True) for one in seen if one is not None))
 
 
 def as_pixels(grey: np.ndarray) -> Tensor:

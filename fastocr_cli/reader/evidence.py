@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from statistics import fmean
 
 import numpy as np
 import numpy.typing as npt
@@ -87,12 +88,14 @@ class Word:
     """Glyphs of one row without a space between.
 
     kinds: chance that a line of each `LineKind` begins with it, [kinds]. height: the row of its
-    middle, between two rows where both show it.
+    middle, between two rows where both show it. scale: how many times smaller than the page was
+    what it was read on.
     """
 
     glyphs: tuple[Glyph, ...]
     kinds: Floats
     height: float
+    scale: int = 1
 
     @property
     def row(self) -> int:
@@ -113,6 +116,11 @@ class Word:
     @property
     def begins_line(self) -> float:
         return float(self.kinds.sum())
+
+    @property
+    def certainty(self) -> float:
+        """Mean chance of its characters."""
+        return fmean(glyph.certainty for glyph in self.glyphs)
 
 
 class Evidence:
@@ -141,12 +149,15 @@ class Evidence:
             or _legible_part(self.ink > 0, self._certainty > SURE) > _LEGIBLE_PART
         )
 
-    @cached_property
+    @property
     def words(self) -> list[Word]:
-        """Every word once, row by row from left to right. Text that stands across the edge of two
-        rows is seen in both; it is taken where it is seen better."""
-        if not self.is_legible:
-            return []
+        """Every word once, row by row from left to right; none of a page that is not legible."""
+        return self.possible_words if self.is_legible else []
+
+    @cached_property
+    def possible_words(self) -> list[Word]:
+        """The same of any page. Text that stands across the edge of two rows is seen in both; it
+        is taken where it is seen better."""
         kept = []
         taken = np.zeros(self.ink.shape, bool)
         for row in range(len(self.ink)):

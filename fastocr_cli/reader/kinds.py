@@ -14,8 +14,9 @@ from statistics import median
 import numpy as np
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Floats
+from fastocr_cli.reader.evidence import Floats
 from fastocr_cli.reader.eye import width_of
+from fastocr_cli.reader.large_type import type_size
 from fastocr_cli.reader.layout import EM, TextLine
 from fastocr_cli.reader.vocabulary import LineKind
 
@@ -123,7 +124,7 @@ def _headings(lines: Sequence[TextLine], step: float) -> list[LineKind | None]:
 
     A second line of a heading goes on with it if there was no room left in the first.
     """
-    sizes = [type_size(line) for line in lines]
+    sizes = [type_size(line.words) for line in lines]
     letters = [sum(len(word.glyphs) for word in line.words) for line in lines]
     usual = _weighted_median(sizes, letters)
     levels = [
@@ -155,14 +156,6 @@ def _runs(
         run.append(i)
     if run:
         yield run
-
-
-def type_size(line: TextLine) -> float:
-    """How wide its characters are beside the usual ones of body text, a column less: a line of few
-    letters is not to be thought large because its ends were rounded outwards."""
-    usual = sum(width_of(glyph.likeliest) for word in line.words for glyph in word.glyphs)
-    width = sum(word.stop - word.start for word in line.words)
-    return max(0, width - 1) / (COLUMNS_PER_CELL * usual)
 
 
 def is_monospaced(line: TextLine) -> bool:

@@ -132,9 +132,11 @@ def _next_word(
     level = _first_level(ahead, height)
     room = level.start + 1 if level else math.inf
     for word in ahead:
-        gap = word.start - last.stop
-        if gap > _WORD_GAP:
+        if word.start - last.stop > _WORD_GAP * last.scale:
             return None
+        gap = (word.start - last.stop) / min(last.scale, word.scale)
+        if gap > _WORD_GAP:
+            continue
         begins_line = word.begins_line > LIKELY
         if word is level:
             return None if begins_line and gap > _COLUMN_GAP else word

@@ -145,6 +145,13 @@ def cell_places(origins: Tensor, rows: int, columns: int) -> tuple[Tensor, Tenso
     return origins[:, :1] + row, origins[:, 1:] + column
 
 
+def halved(pixels: Tensor) -> Tensor:
+    """[B, 1, H, W] at half its size, sides again multiples of a cell."""
+    height, width = pixels.shape[2:]
+    spare = (0, -width % (2 * v.CELL_PX), 0, -height % (2 * v.CELL_PX))
+    return F.avg_pool2d(F.pad(pixels, spare, mode="replicate"), 2)
+
+
 @dataclass
 class PageReading(CausalLMOutputWithPast):
     """What the tower alone saw goes with the logits; None at decode.
@@ -153,11 +160,13 @@ class PageReading(CausalLMOutputWithPast):
     (`vocabulary.WORD_START`), or a line of each `LineKind`. columns: those of the character each
     4 px column shows, 0 for none, [B, rows, columns, 4, characters]. edges: chance that a character
     begins in a column, if it shows one; [B, rows, columns, 4]. They tell ll from l.
+    far: the same three of the page at half its size, where large type is read.
     """
 
     starts: Tensor | None = None
     columns: Tensor | None = None
     edges: Tensor | None = None
+    far: tuple[Tensor, Tensor, Tensor] | None = None
 
 
 class ReaderForPageReading(PreTrainedModel, GenerationMixin):
@@ -212,6 +221,15 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         places = place_features(row, column, size).to(features.dtype)
         return features, features + self.config.position_scale * places
 
+    def _seen(self, features: Tensor, pixels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What features [B, N, hidden] of pixels show; see `PageReading`."""
+        grid = pixels.shape[2] // v.CELL_PX, pixels.shape[3] // v.CELL_PX
+        return (
+            self.start_head(features).log_softmax(-1).unflatten(1, grid),
+            self.column_logits(features).log_softmax(-1).unflatten(1, grid),
+            self.edge_head(features).sigmoid().unflatten(1, grid),
+        )
+
     def column_logits(self, features: Tensor) -> Tensor:
         """Dense reading: [B, N, hidden] -> [B, N, columns_per_cell, characters]."""
         return self.reading_head(features).unflatten(-1, (self.config.columns_per_cell, -1))
@@ -246,16 +264,17 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         pixel_values [B, 1, H, W] in -1..1 are read where input_ids holds image tokens.
         The key-value cache goes by the name the installed transformers uses for it.
         """
-        seen: dict[str, Tensor] = {}
+        seen: dict[str, Any] = {}
         if inputs_embeds is None:
             assert input_ids is not None, "give input_ids or inputs_embeds"
             inputs_embeds = self.embed_text(input_ids, places)
             if pixel_values is not None:
-                features, visual = self.visual_tokens(pixel_values.to(inputs_embeds.dtype))
-                grid = pixel_values.shape[2] // v.CELL_PX, pixel_values.shape[3] // v.CELL_PX
-                seen["starts"] = self.start_head(features).log_softmax(-1).unflatten(1, grid)
-                seen["columns"] = self.column_logits(features).log_softmax(-1).unflatten(1, grid)
-                seen["edges"] = self.edge_head(features).sigmoid().unflatten(1, grid)
+                pixels = pixel_values.to(inputs_embeds.dtype)
+                features, visual = self.visual_tokens(pixels)
+                near = self._seen(features, pixels)
+                seen = dict(zip(("starts", "columns", "edges"), near, strict=True))
+                far = halved(pixels)
+                seen["far"] = self._seen(self.tower(far).flatten(1, 2), far)
                 at_image = torch.eq(input_ids, self.config.image_token_id)[..., None]
                 inputs_embeds = inputs_embeds.masked_scatter(at_image, visual)
         outputs = self.decoder(

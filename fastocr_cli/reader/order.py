@@ -14,6 +14,7 @@ import numpy as np
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Evidence, Floats, Glyph
 from fastocr_cli.reader.kinds import line_kinds
+from fastocr_cli.reader.large_type import words_of
 from fastocr_cli.reader.layout import TextLine, lay_out
 from fastocr_cli.reader.vocabulary import LineKind
 from fastocr_cli.results import PageStatus
@@ -34,10 +35,11 @@ class ReadingOrder:
         word or character stands, and the decoder alone what it is.
     """
 
-    def __init__(self, evidence: Evidence, *, aided: bool = True) -> None:
+    def __init__(self, near: Evidence, far: Evidence | None = None, *, aided: bool = True) -> None:
+        """near: of the page; far: of the page at half its size, if large type is to be read."""
         self._aided = aided
-        self._is_text = evidence.is_text
-        self._lines = lay_out(evidence.words)
+        self._is_text = near.is_text
+        self._lines = lay_out(words_of(near, far) if far else near.words)
         self._kinds = line_kinds(self._lines)
         self._next_line = 0
         self._ahead: list[int | Glyph] = []  # of the line, what comes next at the end

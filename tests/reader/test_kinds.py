@@ -7,7 +7,8 @@ import numpy as np
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Glyph, Word
 from fastocr_cli.reader.eye import width_of
-from fastocr_cli.reader.kinds import is_monospaced, line_kinds, type_size
+from fastocr_cli.reader.kinds import is_monospaced, line_kinds
+from fastocr_cli.reader.large_type import type_size
 from fastocr_cli.reader.layout import TextLine
 from fastocr_cli.reader.vocabulary import LineKind
 
@@ -47,8 +48,8 @@ def kinds(*lines: TextLine) -> list[LineKind]:
 
 
 def test_type_is_measured() -> None:
-    assert abs(type_size(line(3, FULL)) - 1) < 0.06
-    assert abs(type_size(line(3, FULL, size=1.5)) - 1.5) < 0.08
+    assert abs(type_size(line(3, FULL).words) - 1) < 0.06
+    assert abs(type_size(line(3, FULL, size=1.5).words) - 1.5) < 0.08
 
 
 def test_large_type_makes_a_heading() -> None:

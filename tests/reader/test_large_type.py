@@ -1,0 +1,84 @@
+"""Headlines too large for the tower, read on the page at half its size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.evidence import Evidence, Word
+from fastocr_cli.reader.large_type import type_size, words_of
+from fastocr_cli.reader.layout import lay_out
+from fastocr_cli.reader.modeling import halved
+from tests.reader.test_layout import words
+
+
+class Seen(Evidence):
+    """Evidence whose words are given."""
+
+    def __init__(self, *lines: list[Word], is_legible: bool = True) -> None:
+        self.is_legible = is_legible
+        self.possible_words = [word for line in lines for word in line]
+
+
+def text(found: list[Word]) -> list[str]:
+    lines = lay_out(found)
+    return [
+        " ".join("".join(v.character_of(g.likeliest) or "" for g in w.glyphs) for w in line.words)
+        for line in lines
+    ]
+
+
+def doubtful(line: list[Word]) -> list[Word]:
+    """The same words, hardly recognised."""
+    for word in line:
+        for glyph in word.glyphs:
+            glyph.chances[:] *= 0.5
+            glyph.chances[v.character_id("e")] += 0.5
+    return line
+
+
+BODY = words(12, 10, "body text below")
+
+
+def test_a_headline_is_read_from_afar() -> None:
+    near = Seen(doubtful(words(4, 12, "xyzzy")), doubtful(words(5, 32, "qu")), BODY)
+    far = Seen(words(2, 5, "headaches capacious"), doubtful(words(6, 5, "bddy")), is_legible=False)
+    found = words_of(near, far)
+    assert text(found) == ["headaches capacious", "body text below"]
+    large = found[-1]
+    assert (large.scale, large.height) == (2, 4.5)
+    assert type_size([large]) == pytest.approx(
+        2 * type_size([words(2, 5, "capacious")[0]]), rel=0.1
+    )
+
+
+def test_what_was_read_well_stays() -> None:
+    near = Seen(words(4, 12, "plain"), BODY)
+    far = Seen(doubtful(words(2, 6, "pl")))
+    assert words_of(near, far) == near.words
+
+
+def test_small_type_is_not_read_from_afar() -> None:
+    """Body text seen at half its size is half as wide."""
+    near = Seen(BODY)
+    far = Seen(words(6, 5, "iiii"))
+    for word in far.possible_words:
+        object.__setattr__(word, "glyphs", word.glyphs[:1])
+        word.glyphs[0].chances[:] = 0
+        word.glyphs[0].chances[v.character_id("W")] = 1
+    assert words_of(near, far) == near.words
+
+
+def test_a_page_of_foreign_writing_gives_no_words() -> None:
+    near, far = Seen(BODY, is_legible=False), Seen(words(2, 5, "Title"), is_legible=False)
+    assert words_of(near, far) == []
+
+
+@pytest.mark.parametrize(("height", "width"), [(64, 96), (48, 16)])
+def test_halved(height: int, width: int) -> None:
+    pixels = torch.from_numpy(np.random.default_rng(1).random((1, 1, height, width), np.float32))
+    small = halved(pixels)
+    assert all(side % v.CELL_PX == 0 for side in small.shape[2:])
+    assert small[0, 0, 3, 5] == pytest.approx(float(pixels[0, 0, 6:8, 10:12].mean()))
