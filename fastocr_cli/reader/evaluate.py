@@ -217,7 +217,7 @@ def evaluation_sets(
     yield "text without a language prior", read_pages(reader, prior_free)
     rng = random.Random("noise")
     noisy = typeset_pages(count, "noisy")
-    degraded = read_pages(reader, noisy, lambda grey: noise.degraded(rng, grey))
+    degraded = read_pages(reader, noisy, lambda grey: noise.scanned(rng, grey))
     yield "rendered pages, degraded", degraded
     if samples.is_dir():
         yield "sample documents", read_documents(reader, samples)

@@ -224,7 +224,7 @@ class Composer:
 
     def _paragraph(self, text: str) -> Piece:
         roll = self.rng.random()
-        text = text.upper() if self.rng.random() < 0.03 else text
+        text = self._in_capitals(text, 0.03)
         css = "text-indent:1.5em;" if roll < 0.12 else "font-weight:bold;" if roll < 0.16 else ""
         if len(self.faces) > 4 and self.rng.random() < 0.5:
             extra = self.rng.randrange(4, len(self.faces))
@@ -272,7 +272,11 @@ class Composer:
     def _short(self) -> str:
         words = self._text(self.rng.randint(15, 60)).split(" ")[: self.rng.randint(1, 9)]
         short = " ".join(words)[:70]
-        return short.upper() if self.rng.random() < 0.15 else short
+        return self._in_capitals(short, 0.15)
+
+    def _in_capitals(self, text: str, share: float) -> str:
+        """In training; the evaluation's pages stay what they have always been."""
+        return text.upper() if not self.held_out and self.rng.random() < share else text
 
     def _numbered(self, text: str) -> str:
         if self.rng.random() < 0.3:

@@ -17,10 +17,13 @@ Grey = npt.NDArray[np.uint8]
 
 
 def degraded(rng: random.Random, grey: Grey) -> Grey:
+    """As from a scanner, or from a scanner and a copier before it."""
+    return scanned(rng, photocopied(rng, grey) if rng.random() < 0.3 else grey)
+
+
+def scanned(rng: random.Random, grey: Grey) -> Grey:
     """A random mixture: most crops get one or two faults, few get everything."""
     if rng.random() < 0.3:
-        grey = photocopied(rng, grey)
-    elif rng.random() < 0.3:
         grey = resampled(rng, grey)
     if rng.random() < 0.3:
         grey = blurred(rng, grey)
