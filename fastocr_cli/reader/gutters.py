@@ -53,17 +53,23 @@ def behind_gutters(lines: Sequence[Sequence[Word]]) -> set[Word]:
     for i in range(len(gaps)):
         run = _run(gaps, i, lines)
         gutters += [few for few in (run[:_WIDE_LINES], run) if _is_gutter(few)]
-    return {gap.word for gutter in gutters for gap in (*gutter, *_next_to(gutter, every))}
+    return {gap.word for gutter in gutters for gap in (*gutter, *_next_to(gutter, every, lines))}
 
 
-def _next_to(gutter: Sequence[_Gap], gaps: Sequence[_Gap]) -> Iterator[_Gap]:
-    """Gaps in the lines a gutter runs through, and just above and below, that it fits into but for
-    the last letters of a word."""
+def _next_to(
+    gutter: Sequence[_Gap], gaps: Sequence[_Gap], lines: Sequence[Sequence[Word]]
+) -> Iterator[_Gap]:
+    """Gaps in the lines a gutter runs through, and just above and below unless text stands across
+    between, that it fits into but for the last letters of a word."""
     start, stop = _strip(gutter)
-    least = _FITS * (stop - start)
+    top, bottom = gutter[0].row, gutter[-1].row
     for gap in gaps:
-        is_near = gutter[0].row - _STEP_ROWS < gap.row < gutter[-1].row + _STEP_ROWS
-        if is_near and min(stop, gap.stop) - max(start, gap.start) >= least:
+        fits = min(stop, gap.stop) - max(start, gap.start) >= _FITS * (stop - start)
+        if not fits or not top - _STEP_ROWS < gap.row < bottom + _STEP_ROWS:
+            continue
+        edge = min(max(gap.row, top), bottom)
+        first, last = sorted((gap.row, edge))
+        if not _is_crossed(lines, (start + stop) / 2, first, last):
             yield gap
 
 
