@@ -37,8 +37,11 @@ def words_of(near: Evidence, far: Evidence) -> list[Word]:
             continue
         large = _enlarged(word)
         hidden = [other for other in words if _is_part(other, large)]
-        if not hidden or fmean(other.certainty for other in hidden) < word.certainty:
-            words = [other for other in words if other not in hidden] + [large]
+        if hidden and fmean(other.certainty for other in hidden) >= word.certainty:
+            continue
+        if hidden:  # from afar a headline looks like body text
+            large = replace(large, kinds=max(hidden, key=lambda other: other.begins_line).kinds)
+        words = [other for other in words if other not in hidden] + [large]
     return words
 
 
