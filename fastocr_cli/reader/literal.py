@@ -20,7 +20,7 @@ _INLINE = re.compile(
 _START = re.compile(
     r"(?:#{1,6}|[*+-])(?=\s|$)|>|~~~|\|"  # heading, item, quotation, fence, row
     r"|([-=_*])(?=(?:\1|\s)*$)"  # a rule, or what underlines a heading
-    r"|(?P<number>\d{4,9})(?=[.)](?:\s|$))"  # too long for an item of a list, which keep theirs
+    r"|(?P<number>\d{4,9}(?=[.)]\s)|\d{1,9}(?=[.)]$))"  # no item of a list; items keep theirs
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fastocr_cli.reader import vocabulary as v
@@ -31,6 +31,8 @@ def tokens_of(kind: LineKind, text: list[str]) -> list[int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(text=words)
+@example(text=["1."])
+@example(text=["#", "#"])
 def test_every_character_is_shown(kind: LineKind, text: list[str]) -> None:
     line = " ".join(text)
     if v.NUMBERED.match(line):
