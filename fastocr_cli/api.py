@@ -86,6 +86,7 @@ def make_reader(
     options: Options,
     load: Callable[[], Reader] | None = None,
     notify: Callable[[str], None] = lambda text: None,
+    on_fault: Callable[[Exception], None] = lambda error: None,
 ) -> PatientReader:
     """A reader with the options' patience; the model is loaded when the first page needs it."""
     return PatientReader(
@@ -96,6 +97,7 @@ def make_reader(
         max_tokens=options.max_tokens,
         max_retries=options.max_retries,
         notify=notify,
+        on_fault=on_fault,
     )
 
 

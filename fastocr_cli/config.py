@@ -17,7 +17,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from fastocr_cli.errors import SettingError, UsageError
+from fastocr_cli.errors import EmptyValueError, SettingError, UsageError
 from fastocr_cli.options import Options
 
 PREFIX = "FASTOCR_"
@@ -232,10 +232,10 @@ def convert(name: str, value: Any, where: str) -> Any:
 
 
 def _check_not_empty(name: str, text: str, where: str) -> None:
-    """Text without anything in it is most often a shell variable that was not set, and must not
-    mean whatever applies without it. Empty switches are off, and a password may be empty."""
+    """Text without anything in it must not mean whatever applies without it. Empty switches are
+    off, and a password may be empty."""
     if _types()[name] is not bool and name != "password" and not text.strip(" ,"):
-        raise UsageError(f"{where} {text!r}: there is nothing in it; give a value or leave it out")
+        raise EmptyValueError(where, text)
 
 
 def _spelt(name: str, origin: str) -> str:

@@ -37,6 +37,14 @@ class UsageError(FastocrError):
     exit_code = ExitCode.USAGE
 
 
+class EmptyValueError(UsageError):
+    """A value without anything in it, most often a shell variable that was not set. place: where
+    it was given, such as the flag."""
+
+    def __init__(self, place: str, text: str = "") -> None:
+        super().__init__(f"{place} {text!r}: there is nothing in it; give a value or leave it out")
+
+
 class SettingError(UsageError):
     """One setting whose value cannot be meant, under the name of its flag; `config.py` knows where
     the value came from and says so with `told_of`."""

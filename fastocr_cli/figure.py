@@ -11,6 +11,9 @@ from typing import Any
 from fastocr_cli.errors import MissingModelError, OutputError
 from fastocr_cli.version import __version__
 
+SUFFIXES = (".svg", ".png", ".pdf")
+UNKNOWN_FORMAT = "no such picture format; use .svg, .png or .pdf"
+
 
 def new_figure(width: float, height: float) -> Any:
     """An empty figure that no screen knows of. Raises MissingModelError without matplotlib."""
@@ -30,7 +33,7 @@ def save(figure: Any, path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=160, metadata={"Creator": f"fastocr {__version__}"})
     except ValueError as error:
-        raise OutputError(f"{path}: no such picture format; use .svg, .png or .pdf") from error
+        raise OutputError(f"{path}: {UNKNOWN_FORMAT}") from error
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
     return path

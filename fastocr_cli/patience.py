@@ -109,7 +109,7 @@ class PatientReader:
         self._max_tokens = max_tokens
         self._max_retries = max_retries
         self._notify = notify
-        self.on_fault = on_fault
+        self._on_fault = on_fault
 
     @cached_property
     def reader(self) -> Reader:
@@ -200,7 +200,7 @@ class PatientReader:
         except Exception as error:
             is_memory = is_out_of_memory(error)
             if len(images) == 1 or not is_memory:
-                self.on_fault(error)
+                self._on_fault(error)
             if len(images) == 1:
                 return [_failed(error)]
             if is_memory:

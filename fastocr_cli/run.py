@@ -23,7 +23,7 @@ from fastocr_cli.delivery.outputs import Outputs
 from fastocr_cli.delivery.ownership import make_folder
 from fastocr_cli.delivery.side_files import SideFile, check_side_files, report_kind
 from fastocr_cli.delivery.stdio import protected_stdout, quiet_libraries
-from fastocr_cli.errors import ExitCode, UsageError
+from fastocr_cli.errors import EmptyValueError, ExitCode, UsageError
 from fastocr_cli.inputs.documents import Document
 from fastocr_cli.inputs.sources import BadInput, resolve
 from fastocr_cli.options import Options
@@ -56,8 +56,7 @@ def run_parse(request: Request, options: Options) -> ExitCode:
     items = find_inputs(request, options)
     destination = plan(request.output, options.format, items, options.shard_of[1])
     check_report(request, destination, items, options)
-    reader = make_reader(options, notify=console.warn)
-    reader.on_fault = console.traceback
+    reader = make_reader(options, notify=console.warn, on_fault=console.traceback)
     with protected_stdout() as product, open_journal(destination, options) as journal:
         mine = share(items, options)
         report = RunReport(
@@ -75,12 +74,11 @@ def run_parse(request: Request, options: Options) -> ExitCode:
 
 
 def check_names(request: Request) -> None:
-    """Raises UsageError for an empty name, most often a shell variable that was not set: to the
-    file system it would be this folder."""
+    """Raises EmptyValueError for an empty name: to the file system it would be this folder."""
     names = {"-o": request.output, "--report": request.report, "--files-from": request.files_from}
     for flag, name in names.items():
         if name == "":
-            raise UsageError(f"{flag} '': there is nothing in it; give a name or leave it out")
+            raise EmptyValueError(flag)
 
 
 def find_inputs(request: Request, options: Options) -> tuple[Document | BadInput, ...]:

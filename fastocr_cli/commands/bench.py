@@ -139,11 +139,11 @@ def bench(
 
 def _names(flag: str, text: str | None) -> list[str]:
     """The names in a list; a list that is given has one, for an empty one is a mistake."""
-    from fastocr_cli.errors import UsageError
+    from fastocr_cli.errors import EmptyValueError
 
     names = [name.strip() for name in (text or "").split(",") if name.strip()]
     if text is not None and not names:
-        raise UsageError(f"{flag} {text!r}: there is nothing in it; give a value or leave it out")
+        raise EmptyValueError(flag, text)
     return names
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from fastocr_cli.delivery.side_files import PICTURE, Kind, SideFile, check_side_files
 from fastocr_cli.errors import UsageError
 
-PICTURE_SUFFIXES = (".svg", ".png", ".pdf")
-
 
 def check_results(
     files: Iterable[SideFile | None], inputs: Iterable[str], *, recursive: bool = True
@@ -30,10 +28,10 @@ def check_results(
 
 
 def _check_can_draw(file: SideFile) -> None:
-    from fastocr_cli.figure import new_figure
+    from fastocr_cli.figure import SUFFIXES, UNKNOWN_FORMAT, new_figure
 
-    if file.path.suffix.lower() not in PICTURE_SUFFIXES:
-        raise UsageError(f"{file}: no such picture format; use .svg, .png or .pdf")
+    if file.path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{file}: {UNKNOWN_FORMAT}")
     new_figure(1, 1)
 
 

@@ -132,21 +132,21 @@ def _switch(value: Any) -> bool:
 
 
 def _whole(value: Any) -> int:
-    with suppress(ValueError):
-        if isinstance(value, str):
-            return int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError("write a whole number")
-    return value
+    return int(_numeric(value, int, (int,), "a whole number"))
 
 
 def _number(value: Any) -> float:
-    with suppress(ValueError):
-        if isinstance(value, str):
-            return float(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError("write a number")
-    return float(value)
+    return float(_numeric(value, float, (int, float), "a number"))
+
+
+def _numeric(value: Any, kind: type[float], also: tuple[type[float], ...], words: str) -> float:
+    """Text as `kind` reads it, or a value of a type that will do."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return kind(value)
+    elif isinstance(value, also) and not isinstance(value, bool):
+        return value
+    raise ValueError(f"write {words}")
 
 
 def _numbers(value: Any) -> tuple[int, ...]:

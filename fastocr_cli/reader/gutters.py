@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
+import numpy as np
+
 from fastocr_cli.reader.evidence import Word
 
 _NARROWEST, _WIDE = 2.5, 4.6
@@ -44,21 +46,35 @@ class _Gap:
     word: Word
 
 
+class _Text:
+    """Where words stand, in arrays: whether one is in the way is asked thousands of times."""
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        self._start = np.array([word.start for word in words])
+        self._stop = np.array([word.stop for word in words])
+        self._height = np.array([word.height for word in words])
+
+    def crosses(self, column: float, top: float, bottom: float) -> bool:
+        """Whether a word stands across a column between two rows."""
+        is_across = (self._start < column) & (column < self._stop)
+        is_between = (top + 0.3 < self._height) & (self._height < bottom - 0.3)
+        return bool((is_across & is_between).any())
+
+
 def behind_gutters(lines: Sequence[Sequence[Word]]) -> set[Word]:
     """The words that begin a line of text behind a gutter. lines: all that stand on one level,
     from left to right."""
+    text = _Text([word for words in lines for word in words])
     every = sorted(_gaps(lines), key=lambda gap: gap.row)
     gaps = [gap for gap in every if gap.stop - gap.start >= _NARROWEST]
     gutters = []
     for i in range(len(gaps)):
-        run = _run(gaps, i, lines)
+        run = _run(gaps, i, text)
         gutters += [few for few in (run[:_WIDE_LINES], run) if _is_gutter(few)]
-    return {gap.word for gutter in gutters for gap in (*gutter, *_next_to(gutter, every, lines))}
+    return {gap.word for gutter in gutters for gap in (*gutter, *_next_to(gutter, every, text))}
 
 
-def _next_to(
-    gutter: Sequence[_Gap], gaps: Sequence[_Gap], lines: Sequence[Sequence[Word]]
-) -> Iterator[_Gap]:
+def _next_to(gutter: Sequence[_Gap], gaps: Sequence[_Gap], text: _Text) -> Iterator[_Gap]:
     """Gaps in the lines a gutter runs through, and just above and below unless text stands across
     between, that it fits into but for the last letters of a word."""
     start, stop = _strip(gutter)
@@ -69,7 +85,7 @@ def _next_to(
             continue
         edge = min(max(gap.row, top), bottom)
         first, last = sorted((gap.row, edge))
-        if not _is_crossed(lines, (start + stop) / 2, first, last):
+        if not text.crosses((start + stop) / 2, first, last):
             yield gap
 
 
@@ -101,7 +117,7 @@ def _pieces(words: Sequence[Word]) -> list[tuple[int, int]]:
     return pieces
 
 
-def _run(gaps: Sequence[_Gap], i: int, lines: Sequence[Sequence[Word]]) -> list[_Gap]:
+def _run(gaps: Sequence[_Gap], i: int, text: _Text) -> list[_Gap]:
     """A gap and the next few below that leave a strip of paper between them, no text across it."""
     run = [gaps[i]]
     start, stop = gaps[i].start, gaps[i].stop
@@ -111,21 +127,13 @@ def _run(gaps: Sequence[_Gap], i: int, lines: Sequence[Sequence[Word]]) -> list[
         a, b = max(start, gap.start), min(stop, gap.stop)
         if b - a < _NARROWEST or gap.row - run[-1].row < 0.5:
             continue
-        if _is_crossed(lines, (a + b) / 2, run[-1].row, gap.row):
+        if text.crosses((a + b) / 2, run[-1].row, gap.row):
             break
         run.append(gap)
         start, stop = a, b
         if len(run) == _NARROW_LINES:
             break
     return run
-
-
-def _is_crossed(lines: Sequence[Sequence[Word]], column: float, top: float, bottom: float) -> bool:
-    return any(
-        word.start < column < word.stop and top + 0.3 < word.height < bottom - 0.3
-        for words in lines
-        for word in words
-    )
 
 
 def _is_gutter(run: Sequence[_Gap]) -> bool:

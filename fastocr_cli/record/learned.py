@@ -15,7 +15,8 @@ FIRST_PAGE = "first page"
 
 def learned_by(reader: Any) -> dict[str, Any] | None:
     """The focal layers found so far, or None: nothing found, given by hand, or calibrated."""
-    choice = _choice(reader)
+    finder = _finder(reader)
+    choice = finder.choice if finder is not None else None
     if choice is None or choice.source != FIRST_PAGE:
         return None
     heads = [list(heads) for heads in choice.heads]
@@ -35,11 +36,6 @@ def teach(reader: Any, values: dict[str, Any]) -> None:
         recovered=values["recovered"] if values["recovered"] is not None else float("nan"),
         source=FIRST_PAGE,
     )
-
-
-def _choice(reader: Any) -> Any:
-    finder = _finder(reader)
-    return finder.choice if finder is not None else None
 
 
 def _finder(reader: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,18 @@ import pymupdf
 from fastocr_cli.results import PageImage, PageReading, PageStats, PageStatus
 
 Behaviour = Callable[[PageImage, float], PageStatus]
+
+
+def interrupted_at(number: int) -> Behaviour:
+    """Somebody presses Ctrl-C whenever the page of this number is read."""
+
+    def behave(page: PageImage, keep: float) -> PageStatus:
+        if page.number == number:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+        return PageStatus.OK
+
+    return behave
 
 
 class FakeReader:

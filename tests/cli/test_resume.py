@@ -18,7 +18,7 @@ from PIL import Image
 from fastocr_cli.errors import ExitCode
 from fastocr_cli.record.calibrations import calibration_path
 from fastocr_cli.results import PageStatus
-from tests.cli.fakes import make_pdf
+from tests.cli.fakes import interrupted_at, make_pdf
 
 ROOT = Path(__file__).parents[2]
 
@@ -144,15 +144,7 @@ def test_a_page_that_failed_is_always_tried_again(fastocr, reader):
 
 @pytest.mark.parametrize("batch", [1, 3])
 def test_interrupt_finishes_the_record_and_says_how_to_go_on(fastocr, reader, batch):
-    def behave(page, keep):
-        if page.number == 6 and not interrupted:
-            interrupted.append(True)
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.1)
-        return PageStatus.OK
-
-    interrupted: list[bool] = []
-    reader.behave = behave
+    patient, reader.behave = reader.behave, interrupted_at(6)
     make_pdf(Path("a.pdf"), 8)
     arguments = ("parse", "a.pdf", "-o", "a.md", "--batch-size", str(batch))
     result = fastocr(*arguments)
@@ -160,19 +152,14 @@ def test_interrupt_finishes_the_record_and_says_how_to_go_on(fastocr, reader, ba
     recorded = 5 // batch * batch
     assert f"{recorded} page(s) are on record; run the same command again" in result.err
     assert not Path("a.md").exists()
+    reader.behave = patient
     assert fastocr(*arguments).code == 0
     assert Path("a.md").read_text().count("# page") == 8
     assert reader.pages_read[-(8 - recorded) :] == list(range(recorded + 1, 9))
 
 
 def test_the_summary_of_a_run_that_stopped_is_true(fastocr, reader):
-    def behave(page, keep):
-        if page.number == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.1)
-        return PageStatus.OK
-
-    reader.behave = behave
+    reader.behave = interrupted_at(2)
     for name in ("one.pdf", "two.pdf"):
         make_pdf(Path(name), 1)
     make_pdf(Path("five.pdf"), 5)

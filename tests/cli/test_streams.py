@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pty
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import jsonschema
@@ -18,7 +16,7 @@ from PIL import Image
 from fastocr_cli.errors import ExitCode, MissingModelError
 from fastocr_cli.results import PageStatus
 from fastocr_cli.schemas import load_schema
-from tests.cli.fakes import make_pdf
+from tests.cli.fakes import interrupted_at, make_pdf
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = b"# page 1"
@@ -294,13 +292,7 @@ def test_a_stream_is_whole_when_the_run_stops_half_way(fastocr, reader, monkeypa
     assert files.code == ExitCode.PARTIAL
     assert not Path("a.json").exists(), "a file is whole or not there"
 
-    def interrupted(page, keep):
-        if page.number == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.1)
-        return PageStatus.OK
-
-    reader.behave = interrupted
+    reader.behave = interrupted_at(3)
     stopped = fastocr("parse", "a.pdf", "-f", "json", "-b", "1")
     assert stopped.code == ExitCode.INTERRUPTED
     assert [page["number"] for page in json.loads(stopped.out)["pages"]] == [1, 2]
