@@ -30,7 +30,7 @@ from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.training import noise
 from fastocr_cli.reader.training.fonts import held_out_faces
 from fastocr_cli.reader.training.found import documents, found_page
-from fastocr_cli.reader.training.pages import Page
+from fastocr_cli.reader.training.pages import Page, marked
 from fastocr_cli.reader.training.samples import Sample, crop_sample, tokens_of
 from fastocr_cli.reader.training.typeset import typeset_page
 from fastocr_cli.reading import Reader
@@ -102,7 +102,7 @@ def read_documents(reader: Reader, folder: Path) -> Iterator[Read]:
 
 def truth_of(page: Page) -> str:
     rows, columns = (side // v.CELL_PX + 1 for side in page.grey.shape)
-    tokens, _ = tokens_of(list(page.lines), rows, columns, (0, 0))
+    tokens, _ = tokens_of([marked(line) for line in page.lines], rows, columns, (0, 0))
     return v.detokenize(tokens.tolist())
 
 

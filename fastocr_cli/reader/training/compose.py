@@ -59,6 +59,19 @@ class Piece:
     is_markup: bool = False
 
 
+@dataclass(frozen=True)
+class OtherScript:
+    """Writing on the page that the reader is not for.
+
+    script: of `texts.OTHER_SCRIPTS`. family: CSS name of a font that draws it. share: of the blocks
+    that are written in it; as many others have words of it among their own.
+    """
+
+    script: str
+    family: str
+    share: float
+
+
 @cache
 def _faker() -> Faker:
     return Faker(["en_US", "en_GB"])
@@ -73,10 +86,12 @@ class Composer:
         faces: Sequence[Face],
         held_out: bool,
         prose_share: float | None = None,
+        other: OtherScript | None = None,
     ) -> None:
         self.rng = rng
         self.faces = faces
         self.held_out = held_out
+        self.other = other
         self.number = 0
         self.block = 0
         self.row = 0
@@ -231,6 +246,8 @@ class Composer:
             css += f"font-family:f{extra};font-size:{self.rng.uniform(0.85, 1.3):.2f}em;"
             return self._block(PieceKind.PARAGRAPH, self._drawable(text, self.faces[extra]), css)
         words = self._drawable(text).split(" ")
+        if self.other and self.rng.random() < self.other.share:
+            return self._in_two_scripts(self.other, words, css)
         if len(words) > 6 and self.rng.random() < 0.2:
             return self._emphasised(words, css)
         return self._block(PieceKind.PARAGRAPH, " ".join(words), css)
@@ -249,11 +266,27 @@ class Composer:
         )
         return self._block(PieceKind.PARAGRAPH, markup, css, is_markup=True)
 
+    def _in_two_scripts(self, other: OtherScript, words: list[str], css: str) -> Piece:
+        share = self.rng.uniform(0.05, 0.5)
+        markup = " ".join(
+            f'<span style="font-family:{other.family}">'
+            f"{texts.in_other_script(self.rng, other.script, len(word))}</span>"
+            if self.rng.random() < share
+            else html.escape(word)
+            for word in words
+        )
+        return self._block(PieceKind.PARAGRAPH, markup, css, is_markup=True)
+
     def _block(
         self, kind: PieceKind, text: str, css: str = "", *, is_markup: bool = False
     ) -> Piece:
         self.number += 1
         self.block += 1
+        is_marked = is_markup or kind in (PieceKind.ITEM, PieceKind.CODE)
+        if self.other and not is_marked and self.rng.random() < self.other.share:
+            text = texts.in_other_script(self.rng, self.other.script, len(text))
+            css += f";font-family:{self.other.family}"
+            return Piece(self.number, kind, text, self.block, css)
         text = text if is_markup or kind is PieceKind.CODE else self._drawable(text)
         return Piece(self.number, kind, text, self.block, css, is_markup=is_markup)
 

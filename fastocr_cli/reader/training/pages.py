@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -31,6 +34,8 @@ class Line:
     middle: float32 [len(text)], y half-way up each character's x-height.
     em: font size. All in pixels (points before rendering).
     block: lines of one block share a number. is_kind_known: False where `kind` was only guessed.
+    is_told: False where nobody says what stands there: the line is turned, or its font keeps its
+    characters to itself.
     """
 
     text: str
@@ -41,10 +46,11 @@ class Line:
     kind: LineKind
     block: int
     is_kind_known: bool = True
+    is_told: bool = True
 
     @property
     def is_legible(self) -> bool:
-        return self.text.count(UNKNOWN_MARK) <= 0.3 * len(self.text)
+        return self.is_told and self.text.count(UNKNOWN_MARK) <= 0.3 * len(self.text)
 
 
 @dataclass(frozen=True)
@@ -58,8 +64,7 @@ class Page:
 def extract_lines(page: pymupdf.Page) -> list[tuple[Line, int]]:
     """The page's horizontal lines in points, each with the colour of its first character.
 
-    Order is the document's own. Lines that are turned or mostly unreadable come with a `text` of
-    unknown marks, so that whoever crops can paint them out.
+    Order is the document's own.
     """
     flags = pymupdf.TEXT_PRESERVE_LIGATURES | pymupdf.TEXT_PRESERVE_WHITESPACE
     raw = page.get_text("rawdict", flags=flags | pymupdf.TEXT_MEDIABOX_CLIP)
@@ -75,11 +80,13 @@ def extract_lines(page: pymupdf.Page) -> list[tuple[Line, int]]:
 def _extract_line(line: dict[str, Any], block: int) -> tuple[Line, int] | None:
     text, left, right, middle = [], [], [], []
     sizes = []
+    is_told = True
     is_level = abs(line["dir"][0] - 1) < 0.01
     for span in line["spans"]:
         size = span["size"]
         for char in span["chars"]:
             folded = fold(char["c"]) if is_level else UNKNOWN_MARK
+            is_told &= is_level and not _is_untold(char["c"])
             x0, _, x1, _ = char["bbox"]
             width = (x1 - x0) / len(folded)
             for i, c in enumerate(folded):
@@ -98,34 +105,54 @@ def _extract_line(line: dict[str, Any], block: int) -> tuple[Line, int] | None:
     if em < 1:
         return None
     colour = line["spans"][0]["color"]
-    return Line("".join(text[span]), x0s, x1s, ys, em, LineKind.LINE, block, False), colour
+    kind = LineKind.LINE
+    return Line("".join(text[span]), x0s, x1s, ys, em, kind, block, False, is_told), colour
+
+
+def _is_untold(character: str) -> bool:
+    """Whether this is what is got of a font that keeps its characters to itself."""
+    is_no_character = unicodedata.category(character) in ("Cc", "Cn", "Co")
+    return character == UNKNOWN_MARK or (is_no_character and not character.isspace())
 
 
 def join_lines(first: Line, second: Line, separator: str) -> Line:
     """Two pieces of one line as one, `separator` standing between them."""
     gap = np.array([first.right[-1]], np.float32), np.array([second.left[0]], np.float32)
-    return Line(
-        first.text + separator + second.text,
-        np.concatenate([first.left, gap[0], second.left]),
-        np.concatenate([first.right, gap[1], second.right]),
-        np.concatenate([first.middle, first.middle[-1:], second.middle]),
-        max(first.em, second.em),
-        first.kind,
-        first.block,
-        first.is_kind_known,
+    return replace(
+        first,
+        text=first.text + separator + second.text,
+        left=np.concatenate([first.left, gap[0], second.left]),
+        right=np.concatenate([first.right, gap[1], second.right]),
+        middle=np.concatenate([first.middle, first.middle[-1:], second.middle]),
+        em=max(first.em, second.em),
+        is_told=first.is_told and second.is_told,
     )
 
 
+def marked(line: Line) -> Line:
+    """The line with one unknown mark for every run of characters that cannot be read."""
+    runs = [list(run) for _, run in groupby(range(len(line.text)), key=_reading_unit(line.text))]
+    return replace(
+        line,
+        text="".join(line.text[run[0]] for run in runs),
+        left=np.array([line.left[run].min() for run in runs], np.float32),
+        right=np.array([line.right[run].max() for run in runs], np.float32),
+        middle=np.array([line.middle[run].mean() for run in runs], np.float32),
+    )
+
+
+def _reading_unit(text: str) -> Callable[[int], int]:
+    """Which mark or character of the reading stands for a character, by its index."""
+    return lambda i: -1 if text[i] == UNKNOWN_MARK else i
+
+
 def scaled(line: Line, factor: float) -> Line:
-    return Line(
-        line.text,
-        line.left * factor,
-        line.right * factor,
-        line.middle * factor,
-        line.em * factor,
-        line.kind,
-        line.block,
-        line.is_kind_known,
+    return replace(
+        line,
+        left=line.left * factor,
+        right=line.right * factor,
+        middle=line.middle * factor,
+        em=line.em * factor,
     )
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import COLUMNS_PER_CELL
 from fastocr_cli.reader.training import figures, noise
-from fastocr_cli.reader.training.pages import CELL_BREAK, Line, Page
+from fastocr_cli.reader.training.pages import CELL_BREAK, Line, Page, marked
 from fastocr_cli.reader.vocabulary import CELL_PX, LineKind
 
 IGNORE = -100
@@ -120,7 +120,7 @@ def cut_sample(
         if _is_outside(moved, height, width):
             continue
         room = figure.room_beside(moved, width) if figure else (0, width)
-        part = _inside(moved, height, room) if moved.is_legible else None
+        part = _inside(marked(moved), height, room) if moved.is_told else None
         _paint_out_rest(grey, moved, part)
         if part is not None:
             kept.append(part)

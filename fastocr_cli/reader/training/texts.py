@@ -117,6 +117,36 @@ def _number(rng: random.Random) -> str:
     )
 
 
+def _letters(*ranges: tuple[int, int]) -> str:
+    return "".join(chr(i) for first, last in ranges for i in range(first, last + 1))
+
+
+OTHER_SCRIPTS = {
+    "Cyrillic": _letters((0x410, 0x44F), (0x430, 0x44F)),
+    "Greek": _letters((0x391, 0x3A1), (0x3B1, 0x3C9), (0x3B1, 0x3C9)),
+    "Hebrew": _letters((0x5D0, 0x5EA)),
+    "Armenian": _letters((0x531, 0x556), (0x561, 0x586)),
+    "Georgian": _letters((0x10D0, 0x10F0)),
+    "Thai": _letters((0xE01, 0xE2E)),
+    "Devanagari": _letters((0x915, 0x928), (0x92A, 0x930)),
+    "Hangul": _letters((0xAC00, 0xD7A3)),
+    "Kana": _letters((0x3041, 0x3093), (0x30A1, 0x30F3)),
+    "Han": _letters((0x4E00, 0x9FA5)),
+}
+"""Letters of scripts the reader is not for, and must tell from its own."""
+_UNSPACED = ("Kana", "Han", "Thai")
+
+
+def in_other_script(rng: random.Random, script: str, length: int) -> str:
+    """About `length` characters of words in one of `OTHER_SCRIPTS`, with our own punctuation."""
+    longest = 30 if script in _UNSPACED else 10
+    pieces: list[str] = []
+    while sum(map(len, pieces)) < length:
+        word = "".join(rng.choices(OTHER_SCRIPTS[script], k=rng.randint(1, longest)))
+        pieces.append(word + (rng.choice(",.;:!?") if rng.random() < 0.1 else ""))
+    return " ".join(pieces)
+
+
 def unpredictable(rng: random.Random, length: int) -> str:
     """About `length` characters of codes, numbers and shuffled words."""
     share_of_codes = rng.choice([0.2, 0.5, 0.9])

@@ -13,11 +13,13 @@ import io
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 import pymupdf
 
-from fastocr_cli.reader.training.compose import Composer, Piece, PieceKind
+from fastocr_cli.reader.training import texts
+from fastocr_cli.reader.training.compose import Composer, OtherScript, Piece, PieceKind
 from fastocr_cli.reader.training.fonts import Face
 from fastocr_cli.reader.training.pages import (
     CELL_BREAK,
@@ -29,7 +31,7 @@ from fastocr_cli.reader.training.pages import (
     render_grey,
     scaled,
 )
-from fastocr_cli.reader.vocabulary import UNKNOWN_MARK, LineKind
+from fastocr_cli.reader.vocabulary import LineKind
 
 _LINE_KINDS = {
     PieceKind.PARAGRAPH: LineKind.PARAGRAPH,
@@ -59,10 +61,11 @@ class Sheet:
 
 @dataclass
 class Style:
-    """Fonts and sizes of one page; `css` is complete but for the pieces."""
+    """Fonts, scripts and sizes of one page; `css` is complete but for the pieces."""
 
     faces: list[Face]
     css: str
+    other: OtherScript | None
     archive: pymupdf.Archive = field(default_factory=pymupdf.Archive)
 
 
@@ -95,7 +98,7 @@ def _typeset(
 ) -> Page:
     style = _style(rng, faces, held_out)
     sheet = _sheet(rng)
-    composer = Composer(rng, style.faces, held_out, prose_share)
+    composer = Composer(rng, style.faces, held_out, prose_share, style.other)
     flows = [
         (sheet.top, composer.header() if sheet.top else []),
         (sheet.columns, composer.body(len(sheet.columns), narrow=_is_narrow(sheet))),
@@ -197,8 +200,6 @@ def label_lines(pieces: Sequence[Piece], extracted: Sequence[tuple[Line, int]]) 
         piece = by_number.get(piece_number(srgb))
         if piece is None:
             raise UnusableLayoutError
-        if UNKNOWN_MARK in line.text:  # a ligature whose letters the font does not tell
-            line = replace(line, text=UNKNOWN_MARK * len(line.text))
         if last is not None and _on_one_baseline(lines[-1], line):
             if piece.row is not None and piece.row == last.row:
                 separator = CELL_BREAK * (piece.column - last.column)
@@ -275,18 +276,23 @@ def _style(rng: random.Random, faces: Sequence[Face], held_out: bool) -> Style:
     prose = [face for face in faces if not face.is_monospaced] or list(faces)
     mono = [face for face in faces if face.is_monospaced] or list(faces)
     regular = [f for f in prose if f.is_upright and not f.is_bold] or prose
-    body = rng.choice(mono if rng.random() < 0.1 else regular if rng.random() < 0.75 else prose)
+    is_typed = rng.random() < (0.1 if held_out else 0.2)
+    body = rng.choice(mono if is_typed else regular if rng.random() < 0.75 else prose)
     heading = rng.choice(prose) if rng.random() < 0.5 else body
     code = rng.choice(mono)
     italic = rng.choice([f for f in prose if not f.is_upright] or prose)
     extras = [rng.choice(faces) for _ in range(4 if rng.random() < 0.35 else 0)]
+    other = None if held_out else _other_script(rng)
     chosen = [body, heading, code, italic, *extras]
     archive = pymupdf.Archive()
     rules = []
-    for i, face in enumerate(chosen):
-        name = f"font{i}{Path(face.path).suffix}"
+    families = {f"f{i}": face for i, face in enumerate(chosen)}
+    if other:
+        families[other.family] = rng.choice(_faces_of(other.script, tuple(faces)) or [body])
+    for family, face in families.items():
+        name = f"{family}{Path(face.path).suffix}"
         archive.add(Path(face.path).read_bytes(), name)
-        rules.append(f"@font-face{{font-family:f{i};src:url({name})}}")
+        rules.append(f"@font-face{{font-family:{family};src:url({name})}}")
     size = rng.uniform(8, 13)
     spacing = rng.uniform(0.1, 0.9)
     rules.append(
@@ -300,4 +306,18 @@ def _style(rng: random.Random, faces: Sequence[Face], held_out: bool) -> Style:
         f"td{{padding:{rng.uniform(1, 4):.1f}px {rng.uniform(3, 12):.1f}px}} table{{margin:.4em 0}}"
         "i{font-family:f3}"
     )
-    return Style(chosen, "".join(rules), archive)
+    return Style(chosen, "".join(rules), other, archive)
+
+
+def _other_script(rng: random.Random) -> OtherScript | None:
+    if rng.random() > 0.1:
+        return None
+    share = rng.choice([0.1, 0.3, 1.0])
+    return OtherScript(rng.choice(list(texts.OTHER_SCRIPTS)), "other", share)
+
+
+@cache
+def _faces_of(script: str, faces: tuple[Face, ...]) -> list[Face]:
+    """Those that draw a script; where there are none, the layout engine has its own."""
+    sample = texts.OTHER_SCRIPTS[script]
+    return [face for face in faces if face.draws(sample[::7])]
