@@ -27,7 +27,7 @@ from fastocr_cli.reader.training.fonts import Face
 from fastocr_cli.reader.training.found import read_page
 from fastocr_cli.reader.training.loop import Plan, set_place_embeddings
 from fastocr_cli.reader.training.muon import Muon, orthogonal
-from fastocr_cli.reader.training.pages import Line, Page, marked
+from fastocr_cli.reader.training.pages import Line, Page, join_lines, marked
 from fastocr_cli.reader.training.samples import IGNORE, crop_sample, whole_sample
 from fastocr_cli.reader.training.typeset import _markup, colour, piece_number, typeset_page
 from fastocr_cli.reader.vocabulary import LineKind
@@ -114,6 +114,16 @@ def test_a_word_of_another_script_is_one_mark_over_all_its_ink(
                 assert {line.text[i] for i in np.flatnonzero(inside)} == {v.UNKNOWN_MARK}
                 words += 1
     assert words > 30
+
+
+def test_an_empty_cell_keeps_every_character_in_its_place() -> None:
+    places = [np.array([start, start + 5], np.float32) for start in (0, 50)]
+    cells = [Line("ab", at, at + 4, at * 0 + 9, 10.0, LineKind.ROW, 0) for at in places]
+    row = join_lines(*cells, "\t\t")
+    assert row.text == "ab\t\tab"
+    assert row.left.tolist() == [0, 5, 9, 9, 50, 55]
+    assert row.right.tolist() == [4, 9, 50, 50, 54, 59]
+    assert row.middle.tolist() == [9] * 6
 
 
 def test_lines_whose_font_keeps_its_characters_are_painted_out(faces: Faces) -> None:

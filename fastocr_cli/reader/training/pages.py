@@ -117,13 +117,14 @@ def _is_untold(character: str) -> bool:
 
 def join_lines(first: Line, second: Line, separator: str) -> Line:
     """Two pieces of one line as one, `separator` standing between them."""
-    gap = np.array([first.right[-1]], np.float32), np.array([second.left[0]], np.float32)
+    marks = len(separator)
+    left, right = first.right[-1:].repeat(marks), second.left[:1].repeat(marks)
     return replace(
         first,
         text=first.text + separator + second.text,
-        left=np.concatenate([first.left, gap[0], second.left]),
-        right=np.concatenate([first.right, gap[1], second.right]),
-        middle=np.concatenate([first.middle, first.middle[-1:], second.middle]),
+        left=np.concatenate([first.left, left, second.left]),
+        right=np.concatenate([first.right, right, second.right]),
+        middle=np.concatenate([first.middle, first.middle[-1:].repeat(marks), second.middle]),
         em=max(first.em, second.em),
         is_told=first.is_told and second.is_told,
     )
@@ -131,6 +132,8 @@ def join_lines(first: Line, second: Line, separator: str) -> Line:
 
 def marked(line: Line) -> Line:
     """The line with one unknown mark for every run of characters that cannot be read."""
+    if UNKNOWN_MARK not in line.text:
+        return line
     runs = [list(run) for _, run in groupby(range(len(line.text)), key=_reading_unit(line.text))]
     return replace(
         line,
