@@ -118,6 +118,11 @@ class Word:
         return float(self.kinds.sum())
 
     @property
+    def is_known(self) -> bool:
+        """Whether it has no character that cannot be read."""
+        return all(glyph.likeliest != v.UNKNOWN for glyph in self.glyphs)
+
+    @property
     def certainty(self) -> float:
         """Mean chance of its characters."""
         return fmean(glyph.certainty for glyph in self.glyphs)
@@ -223,7 +228,8 @@ class Evidence:
         return self._undoubled(glyphs)
 
     def _undoubled(self, glyphs: list[Glyph]) -> list[Glyph]:
-        """Two characters of a kind are one where there is not room enough for both."""
+        """Two characters of a kind are one where there is not room enough for both, and so are two
+        that cannot be read: one mark stands for a run of them."""
         usual = [max(1.0, COLUMNS_PER_CELL * width_of(g.likeliest)) for g in glyphs]
         widths = [g.stop - g.start for g in glyphs]
         scale = float(np.median(np.divide(widths, usual))) if glyphs else 1.0
@@ -233,7 +239,8 @@ class Evidence:
             if last and last.stop == glyph.start and last.likeliest == glyph.likeliest:
                 room = (glyph.stop - last.start) / (width * scale)
                 edge = float(self._edges[glyph.row, glyph.start])
-                if math.log(edge / (1 - edge + 1e-6)) + _ROOM_WEIGHT * (room - _ROOM) < 0:
+                odds = math.log(edge / (1 - edge + 1e-6)) + _ROOM_WEIGHT * (room - _ROOM)
+                if odds < 0 or glyph.likeliest == v.UNKNOWN:
                     mean = np.float32(0.5) * (last.chances + glyph.chances)
                     out[-1] = Glyph(glyph.row, last.start, glyph.stop, mean)
                     continue

@@ -13,7 +13,6 @@ from statistics import fmean
 
 from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Evidence, Word
 from fastocr_cli.reader.eye import width_of
-from fastocr_cli.reader.vocabulary import UNKNOWN
 
 _SCALE = 2
 _LEAST_SIZE = 0.8
@@ -33,7 +32,7 @@ def words_of(near: Evidence, far: Evidence) -> list[Word]:
     if not (near.is_legible or far.is_legible):
         return words
     for word in far.possible_words:
-        if type_size([word]) < _LEAST_SIZE or word.certainty < _SURE or _is_unknown(word):
+        if type_size([word]) < _LEAST_SIZE or word.certainty < _SURE or not word.is_known:
             continue
         large = _enlarged(word)
         hidden = [other for other in words if _is_part(other, large)]
@@ -47,14 +46,14 @@ def words_of(near: Evidence, far: Evidence) -> list[Word]:
 
 def type_size(words: Sequence[Word]) -> float:
     """How wide the characters of a line are beside the usual ones of body text, a column less: a
-    line of few letters is not to be thought large because its ends were rounded outwards."""
-    usual = sum(width_of(glyph.likeliest) for word in words for glyph in word.glyphs)
-    width = sum(word.stop - word.start for word in words)
+    line of few letters is not to be thought large because its ends were rounded outwards. Words
+    that cannot be read say nothing of their size."""
+    known = [word for word in words if word.is_known]
+    if not known:
+        return 1.0
+    usual = sum(width_of(glyph.likeliest) for word in known for glyph in word.glyphs)
+    width = sum(word.stop - word.start for word in known)
     return max(0, width - 1) / (COLUMNS_PER_CELL * usual)
-
-
-def _is_unknown(word: Word) -> bool:
-    return any(glyph.likeliest == UNKNOWN for glyph in word.glyphs)
 
 
 def _enlarged(word: Word) -> Word:

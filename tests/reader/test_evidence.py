@@ -38,6 +38,17 @@ def test_chances_count_nothing_at_its_own_frequency() -> None:
     assert word.begins_line == pytest.approx(1 / 11, abs=0.01)
 
 
+def test_one_mark_stands_for_a_run_that_cannot_be_read() -> None:
+    starts = np.full((1, 4, v.FIRST_CHARACTER), 1e-9, np.float32)
+    starts[..., 0] = 1.0
+    starts[0, 0] = np.eye(v.FIRST_CHARACTER)[v.LineKind.PARAGRAPH] + 1e-9
+    columns = np.full((1, 4, 4, v.FIRST_COLUMN), 1e-9, np.float32)
+    columns[0, 0, :, v.character_id("a")] = 1.0
+    columns[0, 1:, :, v.UNKNOWN] = 1.0
+    edges = np.full((1, 4, 4), 0.9, np.float32)
+    assert words_of(Evidence(np.log(starts), np.log(columns), edges)) == ["aaaa�"]
+
+
 @pytest.mark.parametrize(
     ("certainty", "status"), [(0.2, PageStatus.BLANK), (0.7, PageStatus.FAILED)]
 )

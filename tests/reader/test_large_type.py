@@ -71,6 +71,14 @@ def test_small_type_is_not_read_from_afar() -> None:
     assert words_of(near, far) == near.words
 
 
+def test_words_that_cannot_be_read_say_nothing_of_their_size() -> None:
+    known, strange = words(4, 10, "body strangely")
+    for glyph in strange.glyphs:
+        glyph.chances[v.UNKNOWN] = 2
+    assert type_size([known, strange]) == type_size([known])
+    assert type_size([strange]) == 1
+
+
 def test_a_page_of_foreign_writing_gives_no_words() -> None:
     near, far = Seen(BODY, is_legible=False), Seen(words(2, 5, "Title"), is_legible=False)
     assert words_of(near, far) == []
