@@ -128,4 +128,4 @@ def _easy_factor(grey: Image.Image) -> float:
     em = text_em(np.asarray(grey))
     if em is None or EASY_EM_PX[0] <= em <= EASY_EM_PX[1]:
         return 1.0
-    return min(max(TARGET_EM_PX / em, 0.1), 4.0)
+    return min(TARGET_EM_PX / em, 4.0)

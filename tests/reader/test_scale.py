@@ -39,6 +39,16 @@ def test_page_comes_to_reading_size(points: float, dpi: int) -> None:
     assert EASY_EM_PX[0] * 0.9 <= measured <= EASY_EM_PX[1] * 1.1
 
 
+@pytest.mark.parametrize("side", [500, 6000])
+def test_a_word_that_fills_its_page_comes_to_reading_size(side: int) -> None:
+    document = pymupdf.open()
+    page = document.new_page(width=side, height=side)
+    page.insert_text((0.07 * side, 0.5 * side), "Giant", fontsize=0.28 * side)
+    pixmap = page.get_pixmap()
+    image = Image.frombytes("RGB", (pixmap.width, pixmap.height), pixmap.samples)
+    assert to_reading_size(image).size == (192, 192)
+
+
 def test_no_text_no_em() -> None:
     assert text_em(np.full((400, 300), 250, np.uint8)) is None
     gradient = np.linspace(200, 230, 400 * 300).reshape(400, 300).astype(np.uint8)
