@@ -27,13 +27,13 @@ NOTHING_WEIGHT = 0.1
 
 LIKELY, SURE = 0.5, 0.9
 _KINDS = slice(min(LineKind), max(LineKind) + 1)
-_LEGIBLE_SHARE = 0.53
-"""Inked columns that must show one character for sure. Printed Latin text has 0.8 to 0.9 of them,
-a light typewriter face 0.6, Cyrillic 0.5, text on its head 0.35, Chinese hardly any."""
+_LEGIBLE_SHARE = 0.3
+"""Inked columns that must show one character for sure, other than the mark of what cannot be read.
+Printed Latin text has 0.8 to 0.9 of them, a light typewriter face 0.47, Cyrillic and text on its
+head 0.05 to 0.1, Chinese none."""
 _STRETCH, _LEGIBLE_STRETCH, _LEGIBLE_PART = 60, 0.75, 0.12
-"""A page with faces the tower does not know is legible for the sake of the others: stretches of so
-many columns, a third of them inked, that are sure to that share, and their share of the ink.
-Cyrillic has 0.03 of them, text on its head 0.02."""
+"""A page of other writing is legible for the sake of what else is on it: stretches of so many
+columns, a third of them inked, that are sure to that share, and their share of the ink."""
 _NEW_CHARACTER, _SAME_CHARACTER = 0.5, 0.15
 """Chance of an edge that parts columns which show the same, or different, characters."""
 _SPACE = (0.7, 0.2, 0.05)
@@ -147,11 +147,13 @@ class Evidence:
         best = self.shows[..., 1:].argmax(-1) + 1
         self.ink: npt.NDArray[np.intp] = np.where(self.shows[..., 0] < LIKELY, best, 0)
         self._certainty = self.shows[..., 1:].max(-1) * (self.ink > 0)
-        chances = self._certainty[self.ink > 0]
+        is_inked = self.ink > 0
+        is_sure = (self._certainty > SURE) & (self.ink != v.UNKNOWN)
+        chances = self._certainty[is_inked]
         self.is_text = bool(chances.size) and float(chances.mean()) > LIKELY
         self.is_legible = bool(chances.size) and (
-            float((chances > SURE).mean()) > _LEGIBLE_SHARE
-            or _legible_part(self.ink > 0, self._certainty > SURE) > _LEGIBLE_PART
+            float(is_sure[is_inked].mean()) > _LEGIBLE_SHARE
+            or _legible_part(is_inked, is_sure) > _LEGIBLE_PART
         )
 
     @property

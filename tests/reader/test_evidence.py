@@ -12,11 +12,10 @@ from fastocr_cli.results import PageStatus
 from tests.reader.test_order import COLUMNS, ROWS, page_of
 
 
-def doubtful_page(certainty: float) -> Evidence:
-    """Every column shows some character, of which one is as likely as `certainty`."""
+def doubtful_page(certainty: float, first: int = v.FIRST_CHARACTER) -> Evidence:
+    """Every column shows some character, of which the first is as likely as `certainty`."""
     columns = np.full((ROWS, COLUMNS, 4, v.FIRST_COLUMN), 1e-9, np.float32)
     spread = 60
-    first = v.FIRST_CHARACTER
     columns[..., first : first + spread] = (1 - certainty) / (spread - 1)
     columns[..., first] = certainty
     starts = np.full((ROWS, COLUMNS, v.FIRST_CHARACTER), 1e-6, np.float32)
@@ -43,10 +42,10 @@ def test_one_mark_stands_for_a_run_that_cannot_be_read() -> None:
     starts[..., 0] = 1.0
     starts[0, 0] = np.eye(v.FIRST_CHARACTER)[v.LineKind.PARAGRAPH] + 1e-9
     columns = np.full((1, 4, 4, v.FIRST_COLUMN), 1e-9, np.float32)
-    columns[0, 0, :, v.character_id("a")] = 1.0
-    columns[0, 1:, :, v.UNKNOWN] = 1.0
+    columns[0, :2, :, v.character_id("a")] = 1.0
+    columns[0, 2:, :, v.UNKNOWN] = 1.0
     edges = np.full((1, 4, 4), 0.9, np.float32)
-    assert words_of(Evidence(np.log(starts), np.log(columns), edges)) == ["aaaa�"]
+    assert words_of(Evidence(np.log(starts), np.log(columns), edges)) == ["aaaaaaaa�"]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +57,10 @@ def test_what_is_not_our_writing_is_not_read(certainty: float, status: PageStatu
     order = ReadingOrder(seen)
     assert np.flatnonzero(np.isfinite(order.bias())).tolist() == [v.EOS]
     assert order.empty_status is status
+
+
+def test_a_page_that_surely_cannot_be_read_is_not() -> None:
+    assert not doubtful_page(0.99, v.UNKNOWN).is_legible
 
 
 def test_a_page_is_read_for_the_sake_of_the_faces_that_are_known() -> None:
