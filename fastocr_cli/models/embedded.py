@@ -17,9 +17,9 @@ from fastocr_cli.models.hub import ATTENTION
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Evidence
 from fastocr_cli.reader.eye import Eye
-from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading
+from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading, halved
 from fastocr_cli.reader.order import ReadingOrder
-from fastocr_cli.reader.scale import ink_mask, tallest, upright
+from fastocr_cli.reader.scale import has_large_type, ink_mask, tallest, upright
 from fastocr_cli.reader.unwrap import unwrap
 from fastocr_cli.results import Box
 
@@ -67,7 +67,10 @@ class EmbeddedAdapter(ModelAdapter):
         input_ids[0, -1] = v.BOS
         layout = VisualLayout.raster(torch.arange(rows * columns), rows, columns)
         layout = replace(layout, boxes=turned(layout.boxes, skew, page.size))
-        return PromptInputs(input_ids, {"pixel_values": as_pixels(grey)}, layout, token_cap(grey))
+        features = {"pixel_values": as_pixels(grey)}
+        if has_large_type(grey):
+            features["far_values"] = halved(features["pixel_values"])
+        return PromptInputs(input_ids, features, layout, token_cap(grey))
 
     def detokenize(self, token_ids: Sequence[int]) -> str:
         return v.detokenize(token_ids)
@@ -79,9 +82,9 @@ class EmbeddedAdapter(ModelAdapter):
         return unwrap(text)
 
     def new_bias(self, prefilled: PageReading, *, aided: bool) -> ReadingOrder:
-        near, far = (prefilled.starts, prefilled.columns, prefilled.edges), prefilled.far
-        assert far is not None, "the prompt holds a page"
-        return ReadingOrder(_evidence(near), _evidence(far), aided=aided)
+        near = _evidence((prefilled.starts, prefilled.columns, prefilled.edges))
+        far = _evidence(prefilled.far) if prefilled.far else None
+        return ReadingOrder(near, far, aided=aided)
 
     def new_place(self) -> Eye:
         return Eye()

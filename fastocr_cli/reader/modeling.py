@@ -160,7 +160,7 @@ class PageReading(CausalLMOutputWithPast):
     (`vocabulary.WORD_START`), or a line of each `LineKind`. columns: those of the character each
     4 px column shows, 0 for none, [B, rows, columns, 4, characters]. edges: chance that a character
     begins in a column, if it shows one; [B, rows, columns, 4]. They tell ll from l.
-    far: the same three of the page at half its size, where large type is read.
+    far: the same three of the page at half its size, where large type is read, if it was given.
     """
 
     starts: Tensor | None = None
@@ -249,6 +249,7 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         self,
         input_ids: Tensor | None = None,
         pixel_values: Tensor | None = None,
+        far_values: Tensor | None = None,
         places: Tensor | None = None,
         attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
@@ -261,7 +262,8 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
     ) -> PageReading:
         """Logits [B, T, vocabulary] (of the last `logits_to_keep` positions unless 0).
 
-        pixel_values [B, 1, H, W] in -1..1 are read where input_ids holds image tokens.
+        pixel_values [B, 1, H, W] in -1..1 are read where input_ids holds image tokens; far_values
+        are the same `halved`, for pages with large type.
         The key-value cache goes by the name the installed transformers uses for it.
         """
         seen: dict[str, Any] = {}
@@ -273,8 +275,9 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
                 features, visual = self.visual_tokens(pixels)
                 near = self._seen(features, pixels)
                 seen = dict(zip(("starts", "columns", "edges"), near, strict=True))
-                far = halved(pixels)
-                seen["far"] = self._seen(self.tower(far).flatten(1, 2), far)
+                if far_values is not None:
+                    far = far_values.to(inputs_embeds.dtype)
+                    seen["far"] = self._seen(self.tower(far).flatten(1, 2), far)
                 at_image = torch.eq(input_ids, self.config.image_token_id)[..., None]
                 inputs_embeds = inputs_embeds.masked_scatter(at_image, visual)
         outputs = self.decoder(

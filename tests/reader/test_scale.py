@@ -8,7 +8,14 @@ import pytest
 from PIL import Image
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.scale import EASY_EM_PX, MOST_CELLS, tallest, text_em, to_reading_size
+from fastocr_cli.reader.scale import (
+    EASY_EM_PX,
+    MOST_CELLS,
+    has_large_type,
+    tallest,
+    text_em,
+    to_reading_size,
+)
 
 SENTENCE = "The quick brown fox jumps over the lazy dog and reads every page of it again. "
 
@@ -46,7 +53,7 @@ def test_a_word_that_fills_its_page_comes_to_reading_size(side: int) -> None:
     page.insert_text((0.07 * side, 0.5 * side), "Giant", fontsize=0.28 * side)
     pixmap = page.get_pixmap()
     image = Image.frombytes("RGB", (pixmap.width, pixmap.height), pixmap.samples)
-    assert to_reading_size(image).size == (192, 192)
+    assert to_reading_size(image).size == (224, 224)
 
 
 def test_no_text_no_em() -> None:
@@ -67,11 +74,19 @@ def test_places_are_bounded(size: tuple[int, int]) -> None:
 
 def test_how_much_of_a_tall_page_is_read_at_once() -> None:
     assert tallest(Image.new("L", (600, 1800), 255)) is None
-    page = page_of("tiro", 12, 110)  # an easy size
+    page = page_of("tiro", 12, 125)  # an easy size
     receipt = Image.new("RGB", (page.width // 2, 6000), "white")
     for top in range(0, 6000, page.height):
         receipt.paste(page, (0, top))
     assert tallest(receipt) == v.MAX_ROWS * v.CELL_PX
+
+
+@pytest.mark.parametrize("font", ["helv", "tiro", "cour"])
+def test_large_type_is_noticed(font: str) -> None:
+    plain = page_of(font, 10, 150)
+    assert not has_large_type(np.asarray(plain.convert("L")))
+    plain.paste(page_of(font, 20, 150).crop((100, 100, 500, 240)), (100, 900))
+    assert has_large_type(np.asarray(plain.convert("L")))
 
 
 def test_tiny_image() -> None:
