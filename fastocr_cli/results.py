@@ -146,7 +146,10 @@ class Block:
 
 @dataclass(frozen=True)
 class PageResult:
-    """One page as it leaves the pipeline, ready for any writer."""
+    """One page as it leaves the pipeline, ready for any writer.
+
+    width_px, height_px, dpi: of its raster; 0 for a page that could not be drawn.
+    """
 
     source: str
     number: int
@@ -164,7 +167,9 @@ class PageResult:
 
     @property
     def size_pt(self) -> tuple[float, float]:
-        """Width and height in points (1/72 inch)."""
+        """Width and height in points (1/72 inch); 0 for a page that could not be drawn."""
+        if self.dpi <= 0:
+            return 0.0, 0.0
         return self.width_px * 72 / self.dpi, self.height_px * 72 / self.dpi
 
     @cached_property
