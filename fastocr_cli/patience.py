@@ -194,7 +194,7 @@ class PatientReader:
         parts: list[Sequence[PageImage]]
         try:
             readings = self.reader.read(images, max_tokens=self._max_tokens, **arguments)
-            return [Attempt(reading, _NOTES.get(reading.status, ())) for reading in readings]
+            return [Attempt(one, one.warnings + _NOTES.get(one.status, ())) for one in readings]
         except FastocrError:
             raise
         except Exception as error:

@@ -104,6 +104,7 @@ class PageReading:
     token_ids, logprobs: one entry per generated token, stop token left out.
     places: per token, where on the page it was read, or None where that is not known.
     pieces: per token, the characters it wrote, "" for none; empty where the adapter cannot say.
+    warnings: what of the page is missing from the text, in words for people.
     """
 
     text: str
@@ -113,6 +114,7 @@ class PageReading:
     stats: PageStats
     places: tuple[Box | None, ...] = ()
     pieces: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class BlockType(StrEnum):

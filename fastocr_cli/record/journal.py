@@ -25,7 +25,7 @@ from fastocr_cli.errors import OutputError
 from fastocr_cli.record.codec import decode_result, encode_result
 from fastocr_cli.results import PageResult, PageStatus
 
-VERSION = 1
+VERSION = 2
 LONGEST_STEM_BYTES = 200
 
 

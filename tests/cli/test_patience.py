@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -85,10 +87,20 @@ def test_attempts_are_limited(most, reads):
     assert len(reader.batches) == reads
 
 
-def test_a_limit_of_the_user_s_is_no_reason_to_try_again():
+@pytest.mark.parametrize(("limit", "reads"), [(5, 1), (5000, 2)])
+def test_a_limit_of_the_user_s_is_no_reason_to_try_again(limit, reads):
     reader = FakeReader(lambda image, keep: TRUNCATED)
-    patient(reader, max_tokens=5).read([page()])
-    assert len(reader.batches) == 1
+    patient(reader, max_tokens=limit).read([page()])
+    assert len(reader.batches) == reads
+
+
+def test_what_a_reading_warns_of_is_told():
+    class Warning(FakeReader):
+        def read(self, images, max_tokens=None, **more):
+            return [replace(one, warnings=("half",)) for one in super().read(images, **more)]
+
+    (attempt,) = patient(Warning(lambda image, keep: TRUNCATED)).read([page()])
+    assert attempt.warnings == ("half",)
 
 
 class SmallMemory(FakeReader):
