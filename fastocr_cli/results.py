@@ -68,7 +68,8 @@ class PageStats:
     """What reading one page took.
 
     Times are wall-clock milliseconds; a page that shared its steps with others in a batch is
-    charged its share of each step. The three retention figures are shares of the page's visual
+    charged its share of each step, and one that was read again the time of every attempt; all else
+    is of the attempt that was kept. The three retention figures are shares of the page's visual
     tokens (or of the K and V bytes dense attention would have read) over all decode steps.
     """
 

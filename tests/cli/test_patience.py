@@ -44,6 +44,16 @@ def test_other_scale_comes_first_then_dense_attention():
     assert attempt.warnings == ("looped at first, read again with dense attention",)
 
 
+@pytest.mark.parametrize("last", [OK, LOOPED])
+def test_the_time_of_every_attempt_is_the_page_s(last):
+    """Each takes 5 ms."""
+    reader = FakeReader(lambda image, keep: last if keep == 1.0 else LOOPED, keep=0.25)
+    (attempt,) = patient(reader).read([page()])
+    assert len(reader.batches) == 3
+    assert attempt.reading.stats.decode_ms == 15
+    assert attempt.reading.stats.generated_tokens == len(attempt.reading.token_ids)
+
+
 def test_the_last_attempt_prunes_nothing_before_the_decoder_either():
     reader = FakeReader(lambda image, keep: LOOPED)
     reader.rtprune = "some settings"
