@@ -161,7 +161,8 @@ class PatientReader:
         changed = [replace(page, pixels=turned(page.pixels, turn)) for page, turn in scaled]
         again = self._read_images(changed, rung.arguments)
         for i, turn, attempt in zip(chosen, turns, again, strict=True):
-            best[i] = _better(best[i], replace(attempt, turn=turn), rung)
+            better = _better(best[i], replace(attempt, turn=turn), rung)
+            best[i] = _timed(better, best[i], attempt)
 
     def _rungs(self) -> list[Rung]:
         rungs = [Rung(f"at {OTHER_SCALE:.0%} of the size", scale=OTHER_SCALE)]
@@ -194,7 +195,7 @@ class PatientReader:
         parts: list[Sequence[PageImage]]
         try:
             readings = self.reader.read(images, max_tokens=self._max_tokens, **arguments)
-            return [Attempt(reading, _NOTES.get(reading.status, ())) for reading in readings]
+            return [Attempt(one, one.warnings + _NOTES.get(one.status, ())) for one in readings]
         except FastocrError:
             raise
         except Exception as error:
@@ -245,6 +246,16 @@ def _better(old: Attempt, new: Attempt, rung: Rung) -> Attempt:
     reading = replace(new.reading, status=PageStatus.RETRIED)
     warnings = (f"{old.reading.status} at first, read again {rung.name}",)
     return replace(new, reading=reading, warnings=warnings)
+
+
+def _timed(chosen: Attempt, *tried: Attempt) -> Attempt:
+    """With the time of all that was tried: the page took it, whichever attempt is kept."""
+    times = {
+        name: sum(getattr(one.reading.stats, name) for one in tried)
+        for name in ("prepare_ms", "prefill_ms", "decode_ms", "attention_ms")
+    }
+    stats = replace(chosen.reading.stats, **times)
+    return replace(chosen, reading=replace(chosen.reading, stats=stats))
 
 
 def _scaled(page: PageImage, scale: float) -> PageImage:

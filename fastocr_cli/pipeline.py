@@ -211,7 +211,7 @@ class Pipeline:
         except FastocrError as error:
             source = page.order.document.source
             failed = PageResult(
-                source, page.key.page, PageStatus.FAILED, "", 0, 0, 72.0, warnings=(str(error),)
+                source, page.key.page, PageStatus.FAILED, "", 0, 0, 0.0, warnings=(str(error),)
             )
             return PageDone(page.index, failed, page.key, error=error)
         image = replace(drawn.image, warnings=page.warnings + drawn.image.warnings)

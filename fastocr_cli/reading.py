@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +32,29 @@ PageLike = Image.Image | PageImage | npt.NDArray[np.uint8]
 _MOST_PAGES = {"cpu": 8, "cuda": 16}
 _CACHE_BYTES = {"cpu": 2**30, "cuda": 2**33}
 """Room for the keys and values of a batch; a typical page has 4,096 positions."""
+
+
+@dataclass
+class _Page:
+    """A page while it is read, strip by strip. left: tokens it may still take; None: any number."""
+
+    strips: list[Image.Image]
+    left: int | None
+    readings: list[PageReading] = field(default_factory=list)
+
+    @property
+    def is_unread(self) -> bool:
+        is_spent = bool(self.readings) and self.left is not None and self.left <= 0
+        return len(self.readings) < len(self.strips) and not is_spent
+
+    @property
+    def next_strip(self) -> Image.Image:
+        return self.strips[len(self.readings)]
+
+    def add(self, reading: PageReading) -> None:
+        self.readings.append(reading)
+        if self.left is not None:
+            self.left -= len(reading.token_ids)
 
 
 class Reader:
@@ -129,31 +152,42 @@ class Reader:
     ) -> list[PageReading]:
         """Read pages together, one reading per image, in order.
 
-        keep: another than the reader's own. is_pruned: False leaves RTPrune out of this call.
-        aided: False leaves to the decoder what can be left to it, token by token (see `generate`).
-        All are in memory at once: give a long document in pieces of `batch_size`.
+        max_tokens: the most that a page may take, on top of the model's own cap. keep: another
+        than the reader's own. is_pruned: False leaves RTPrune out of this call. aided: False
+        leaves to the decoder what can be left to it, token by token (see `generate`).
+        All are in memory at once: give a long document in pieces of `batch_size`. The strips of a
+        tall page are read one after another, so it takes no more room than any other page.
         """
-        pages = [images] if isinstance(images, (Image.Image, PageImage, np.ndarray)) else images
-        parts = [self._strips(page) for page in pages]
-        prepared = [self._prepare(strip) for strips in parts for strip in strips]
-        prompts = [prompt for prompt, _ in prepared]
+        given = [images] if isinstance(images, (Image.Image, PageImage, np.ndarray)) else images
+        pages = [_Page(self._strips(image), max_tokens) for image in given]
         rtprune = self.rtprune if is_pruned else None
+        policy = self.policy(self.keep if keep is None else keep)
+        while unread := [page for page in pages if page.is_unread]:
+            strips = [(page.next_strip, page.left) for page in unread]
+            readings = self._read_strips(strips, policy, rtprune, aided=aided)
+            for page, reading in zip(unread, readings, strict=True):
+                page.add(reading)
+        return [self._joined(page) for page in pages]
+
+    def _read_strips(
+        self,
+        strips: Sequence[tuple[Image.Image, int | None]],
+        policy: AttentionPolicy,
+        rtprune: RTPruneSettings | None,
+        *,
+        aided: bool,
+    ) -> list[PageReading]:
+        """One batch. strips: each with the most tokens it may take."""
+        prepared = [self._prepare(strip, most) for strip, most in strips]
+        prompts = [prompt for prompt, _ in prepared]
         hook = RTPruneHook(rtprune, self.adapter, prompts) if rtprune else None
-        generations = generate(
-            self.adapter,
-            prompts,
-            policy=self.policy(self.keep if keep is None else keep),
-            max_tokens=max_tokens,
-            prefill_hook=hook,
-            aided=aided,
-        )
+        generations = generate(self.adapter, prompts, policy=policy, prefill_hook=hook, aided=aided)
         if hook is not None:
             generations = hook.with_stats(generations)
-        readings = iter(
+        return [
             self._reading(generation, prompt, prepare_ms)
             for generation, (prompt, prepare_ms) in zip(generations, prepared, strict=True)
-        )
-        return [self._joined(strips, [next(readings) for _ in strips]) for strips in parts]
+        ]
 
     def to_markdown(self, text: str) -> str:
         """Markdown from a reading's raw text."""
@@ -163,16 +197,18 @@ class Reader:
         image = _as_image(page)
         return cut(image, self.adapter.tallest(image))
 
-    def _joined(self, strips: Sequence[Image.Image], readings: list[PageReading]) -> PageReading:
-        if len(readings) == 1:
-            return readings[0]
-        tokens = [token for one in readings for token in one.token_ids]
-        heights = [strip.height for strip in strips]
-        return join(readings, heights, self.adapter.detokenize(tokens))
+    def _joined(self, page: _Page) -> PageReading:
+        if len(page.strips) == 1:
+            return page.readings[0]
+        tokens = [token for one in page.readings for token in one.token_ids]
+        heights = [strip.height for strip in page.strips]
+        return join(page.readings, heights, self.adapter.detokenize(tokens))
 
-    def _prepare(self, image: Image.Image) -> tuple[PromptInputs, float]:
+    def _prepare(self, image: Image.Image, most: int | None) -> tuple[PromptInputs, float]:
         began = time.perf_counter()
         prompt = self.adapter.prepare(image)
+        if most is not None:
+            prompt = replace(prompt, token_cap=min(prompt.token_cap, most))
         return prompt, (time.perf_counter() - began) * 1000
 
     def _reading(

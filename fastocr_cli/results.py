@@ -68,7 +68,8 @@ class PageStats:
     """What reading one page took.
 
     Times are wall-clock milliseconds; a page that shared its steps with others in a batch is
-    charged its share of each step. The three retention figures are shares of the page's visual
+    charged its share of each step, and one that was read again the time of every attempt; all else
+    is of the attempt that was kept. The three retention figures are shares of the page's visual
     tokens (or of the K and V bytes dense attention would have read) over all decode steps.
     """
 
@@ -104,6 +105,7 @@ class PageReading:
     token_ids, logprobs: one entry per generated token, stop token left out.
     places: per token, where on the page it was read, or None where that is not known.
     pieces: per token, the characters it wrote, "" for none; empty where the adapter cannot say.
+    warnings: what of the page is missing from the text, in words for people.
     """
 
     text: str
@@ -113,6 +115,7 @@ class PageReading:
     stats: PageStats
     places: tuple[Box | None, ...] = ()
     pieces: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class BlockType(StrEnum):
@@ -146,7 +149,10 @@ class Block:
 
 @dataclass(frozen=True)
 class PageResult:
-    """One page as it leaves the pipeline, ready for any writer."""
+    """One page as it leaves the pipeline, ready for any writer.
+
+    width_px, height_px, dpi: of its raster; 0 for a page that could not be drawn.
+    """
 
     source: str
     number: int
@@ -164,7 +170,9 @@ class PageResult:
 
     @property
     def size_pt(self) -> tuple[float, float]:
-        """Width and height in points (1/72 inch)."""
+        """Width and height in points (1/72 inch); 0 for a page that could not be drawn."""
+        if self.dpi <= 0:
+            return 0.0, 0.0
         return self.width_px * 72 / self.dpi, self.height_px * 72 / self.dpi
 
     @cached_property

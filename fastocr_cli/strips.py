@@ -7,7 +7,7 @@ how tall is too tall the adapter says.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import pairwise
 
 import numpy as np
@@ -49,8 +49,12 @@ def _middle_of_gap(contrast: npt.NDArray[np.uint8]) -> int:
 
 
 def join(readings: Sequence[PageReading], heights: Sequence[int], text: str) -> PageReading:
-    """The reading of a page from those of its strips. text: what all their tokens say."""
+    """The reading of a page from those of its strips, or of those that were reached.
+
+    heights: of all strips, top down. text: what all their tokens say.
+    """
     tops = np.cumsum([0, *heights]) / sum(heights)
+    parts = list(zip(readings, pairwise(tops.tolist()), strict=False))
     return PageReading(
         text=text,
         token_ids=tuple(token for one in readings for token in one.token_ids),
@@ -58,11 +62,14 @@ def join(readings: Sequence[PageReading], heights: Sequence[int], text: str) -> 
         status=_status([one.status for one in readings]),
         stats=_sum([one.stats for one in readings]),
         places=tuple(
-            _moved(box, top, bottom)
-            for one, (top, bottom) in zip(readings, pairwise(tops.tolist()), strict=True)
-            for box in one.places
+            _moved(box, top, bottom) for one, (top, bottom) in parts for box in one.places
         ),
         pieces=tuple(piece for one in readings for piece in one.pieces),
+        warnings=tuple(
+            f"nothing could be read from {top:.0%} to {bottom:.0%} of the page's height"
+            for one, (top, bottom) in parts
+            if one.status is PageStatus.FAILED
+        ),
     )
 
 
@@ -75,19 +82,22 @@ def _moved(box: Box | None, top: float, bottom: float) -> Box | None:
 
 
 def _status(strips: Sequence[PageStatus]) -> PageStatus:
-    """Of the page: cut short if a strip is, else read if any is."""
-    for status in (PageStatus.LOOPED, PageStatus.TRUNCATED, PageStatus.OK, PageStatus.FAILED):
-        if status in strips:
-            return status
-    return strips[0]
+    """Of the page: cut short if a strip is, or if one failed that others have text beside; else
+    read if any is."""
+    order = (PageStatus.LOOPED, PageStatus.TRUNCATED, PageStatus.OK, PageStatus.FAILED)
+    status = next((one for one in order if one in strips), strips[0])
+    misses_part = status is PageStatus.OK and PageStatus.FAILED in strips
+    return PageStatus.TRUNCATED if misses_part else status
 
 
 def _sum(stats: Sequence[PageStats]) -> PageStats:
-    """Counts and times added up; shares are means over the visual tokens."""
-    tokens = [one.visual_tokens for one in stats]
+    """Counts and times added up; shares are means over the visual tokens of all steps. What the
+    method tells beside them stays with its strip."""
+    seen = [one.visual_tokens * one.decode_steps for one in stats]
+    weights = seen if any(seen) else None
     shares = {
-        name: float(np.average([getattr(one, name) for one in stats], weights=tokens))
+        name: float(np.average([getattr(one, name) for one in stats], weights=weights))
         for name in ("keep_sparse_layers", "keep_all_layers")
     }
     summed = {name: sum(getattr(one, name) for one in stats) for name in _SUMMED}
-    return replace(stats[0], **{**summed, **shares})
+    return PageStats(**{**summed, **shares}, extra={"strips": [one.extra for one in stats]})

@@ -42,7 +42,10 @@ def test_what_fits_is_not_cut() -> None:
 
 def reading(status: PageStatus, tokens: int) -> PageReading:
     stats = PageStats(
-        visual_tokens=10 * tokens, decode_steps=tokens, keep_sparse_layers=0.1 * tokens
+        visual_tokens=10 * tokens,
+        decode_steps=tokens,
+        keep_sparse_layers=0.1 * tokens,
+        extra={"of": tokens},
     )
     places = ((0.0, 0.5, 1.0, 1.0),) * tokens
     return PageReading("x", (7,) * tokens, (-0.5,) * tokens, status, stats, places, ("x",) * tokens)
@@ -53,14 +56,33 @@ def test_readings_are_one() -> None:
     assert (page.text, page.token_ids, len(page.logprobs)) == ("xxxx", (7,) * 4, 4)
     assert page.places == ((0.0, 0.125, 1.0, 0.25), *[(0.0, 0.625, 1.0, 1.0)] * 3)
     assert (page.stats.visual_tokens, page.stats.decode_steps) == (40, 4)
-    assert page.stats.keep_sparse_layers == pytest.approx(0.25)
+    # Ten tokens in one step at 0.1 and thirty in each of three at 0.3.
+    assert page.stats.keep_sparse_layers == pytest.approx(0.28)
+    assert page.stats.extra == {"strips": [{"of": 1}, {"of": 3}]}
+
+
+def test_strips_without_a_step_have_shares_too() -> None:
+    page = join([reading(PageStatus.BLANK, 0), reading(PageStatus.BLANK, 0)], [100, 300], "")
+    assert (page.stats.keep_all_layers, page.stats.decode_steps) == (1.0, 0)
+
+
+def test_a_part_that_could_not_be_read_is_named() -> None:
+    parts = [reading(PageStatus.OK, 3), reading(PageStatus.FAILED, 0), reading(PageStatus.OK, 3)]
+    page = join(parts, [50, 25, 25], "")
+    assert page.warnings == ("nothing could be read from 50% to 75% of the page's height",)
+
+
+def test_strips_that_were_not_reached_have_their_height() -> None:
+    page = join([reading(PageStatus.TRUNCATED, 1)], [100, 300], "x")
+    assert page.places == ((0.0, 0.125, 1.0, 0.25),)
 
 
 @pytest.mark.parametrize(
     ("strips", "page"),
     [
         (["ok", "blank"], "ok"),
-        (["ok", "failed"], "ok"),
+        (["ok", "failed"], "truncated"),
+        (["failed", "ok", "looped"], "looped"),
         (["blank", "failed"], "failed"),
         (["ok", "truncated", "blank"], "truncated"),
         (["blank", "blank"], "blank"),

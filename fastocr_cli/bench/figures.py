@@ -47,7 +47,8 @@ class Row:
     """One contestant's figures over all pages; None where there is nothing to tell.
 
     keep: None for another program. cer, word_recall: against the truth. accuracy_kept: its
-    accuracy over that of dense. agreement: accuracy with the dense text as the truth.
+    accuracy over that of dense. agreement: accuracy with the dense text as the truth; None where
+    dense read nothing.
     repetition_rate: share of pages that looped or ran into their token limit.
     The keeps are shares of the visual tokens, kv_share that of K and V bytes.
     """
@@ -102,7 +103,7 @@ def _row(runs: Runs, dense: Runs, documents: Sequence[BenchDocument]) -> Row:
         cer=errors,
         word_recall=_recall(texts, truths),
         accuracy_kept=accuracy / dense_accuracy if is_comparable else None,  # type: ignore[operator]
-        agreement=_accuracy(_error_rate(texts, dense_texts)),
+        agreement=_agreement(texts, dense_texts),
         repetition_rate=_repetition_rate(first) if stats else None,
         keep_sparse_layers=_mean(stats, lambda page: page.keep_sparse_layers),
         keep_all_layers=_mean(stats, lambda page: page.keep_all_layers),
@@ -152,6 +153,11 @@ def _recall(texts: Sequence[str], truths: Sequence[str | None]) -> float | None:
 
 def _accuracy(error_rate: float | None) -> float | None:
     return None if error_rate is None else max(0.0, 1 - error_rate)
+
+
+def _agreement(texts: Sequence[str], dense_texts: Sequence[str]) -> float | None:
+    has_text = any(map(normalise, dense_texts))
+    return _accuracy(_error_rate(texts, dense_texts)) if has_text else None
 
 
 def _repetition_rate(pages: Sequence[PageRun]) -> float:

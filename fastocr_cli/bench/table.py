@@ -209,7 +209,7 @@ def _verdict(outcome: Outcome) -> str:
         return "Attention was not pruned; --keep with a share below 1 does that."
     row = min((one for one in pruned if one.method == pruned[0].method), key=_keep_of)
     if row.kept is None:
-        return "Nothing was read, so nothing can be said."
+        return "Dense attention read nothing, so nothing can be said."
     unit = "accuracy" if row.accuracy_kept is not None else "text"
     gains = [
         f"{name} {value.median:.1f} times as fast"

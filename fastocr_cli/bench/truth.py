@@ -40,7 +40,7 @@ def find_truth(
     if is_whole and document.path is not None:
         for suffix in (".md", ".txt"):
             beside = document.path.with_suffix(suffix)
-            if beside.is_file() and not _is_our_output(beside):
+            if beside.is_file() and not (beside.samefile(document.path) or _is_our_output(beside)):
                 return Truth(beside.read_text(encoding="utf-8-sig", errors="replace"), "file")
     if document.kind is Kind.PDF:
         return _text_layer(document, numbers, password)
@@ -48,8 +48,12 @@ def find_truth(
 
 
 def _is_our_output(path: Path) -> bool:
-    """Whether an earlier run wrote it: no truth, only what some model read."""
-    return (path.parent / FOLDER).is_dir() and Ownership(path.parent).is_ours(path)
+    """Whether an earlier run wrote it: no truth, only what some model read.
+
+    The record is in the folder that was given to `-o`, which may be any above the file.
+    """
+    homes = [folder for folder in path.absolute().parents if (folder / FOLDER).is_dir()]
+    return any(Ownership(home).is_ours(path) for home in homes)
 
 
 def _text_layer(document: Document, numbers: Sequence[int], password: str | None) -> Truth | None:

@@ -33,7 +33,7 @@ def calibrate(
         float,
         typer.Option("--keep", help="Share of the visual tokens whose attention is measured."),
     ] = 0.05,
-    tokens: Annotated[int, typer.Option(help="Tokens to read of every page.")] = 256,
+    tokens: Annotated[int, typer.Option(min=1, help="Tokens to read of every page.")] = 256,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Where to write it instead of the user's cache."),

@@ -24,12 +24,15 @@ from fastocr_cli.decoding.engine import Batch
 from fastocr_cli.decoding.fused import FusedLayer
 from fastocr_cli.decoding.pages import Page
 from fastocr_cli.decoding.prefill import PrefillHook, PrefillWatch
+from fastocr_cli.decoding.stopping import RepetitionLimits
 from fastocr_cli.fixation import make_policy
 from fastocr_cli.fixation.dense import dense_attention
 from fastocr_cli.models.base import LoadRequest, ModelAdapter, PromptInputs, VisualLayout
 
 VOCABULARY = 500
-CAP = 4000
+WARM_UP_STEPS = 5
+ENDLESS = RepetitionLimits(min_span=1 << 60)
+"""Random weights soon repeat themselves, which shall not end a page that is being timed."""
 
 
 class BareDecoder(ModelAdapter):
@@ -127,11 +130,14 @@ def profile(
     """A step's milliseconds, and those of its (dense) products and attention alone."""
     adapter = BareDecoder(reader_shaped_model(layers), has_plain_head=fused)
     layout = VisualLayout.raster(torch.arange(visual), 1, visual)
-    prompt = PromptInputs(torch.zeros(1, visual + 1, dtype=torch.long), {}, layout, CAP)
+    cap = WARM_UP_STEPS + rounds + 2  # one token comes from prefill, and none is the last
+    prompt = PromptInputs(torch.zeros(1, visual + 1, dtype=torch.long), {}, layout, cap)
     batch = FilledBatch(
-        adapter, [Page(adapter, prompt, None) for _ in range(pages)], make_policy(keep=keep)
+        adapter,
+        [Page(adapter, prompt, None, ENDLESS) for _ in range(pages)],
+        make_policy(keep=keep),
     )
-    for _ in range(5):
+    for _ in range(WARM_UP_STEPS):
         batch.step()
     step, arithmetic = measure([batch.step, batch.arithmetic()], rounds)
     return step, arithmetic

@@ -29,6 +29,9 @@ SUFFIX_FORMATS = {
     ".txt": "txt",
     ".text": "txt",
 }
+RUNNING_FORMATS = ("md", "txt")
+"""Several documents may follow one another in these, where -o - asks for that; JSON and HTML are of
+one document."""
 LONGEST_NAME_BYTES = 255
 STDOUT = "-"
 STDOUT_NAMES = (STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
@@ -113,7 +116,8 @@ def _plan_stdout(
     chosen = tuple(formats) or ("md",)
     if len(chosen) > 1:
         raise UsageError(f"-f {','.join(chosen)}: several formats need a folder, such as -o out/")
-    if output is None and len(items) > 1 and chosen != ("jsonl",):
+    takes_several = "jsonl" in chosen or (output is not None and chosen[0] in RUNNING_FORMATS)
+    if len(items) > 1 and not takes_several:
         raise UsageError(
             f"{len(items)} inputs: say where the outputs go, such as -o out/ "
             "(or -f jsonl for one stream)"

@@ -17,6 +17,7 @@ import orjson
 from fastocr_cli.errors import OutputError
 from fastocr_cli.inputs.documents import printable, storable
 from fastocr_cli.writers.mark import carries_our_mark
+from fastocr_cli.writers.output import output_errors
 
 FOLDER = ".fastocr"
 
@@ -50,12 +51,14 @@ class Ownership:
             )
 
     def note(self, path: Path) -> None:
-        """Remember a file that has just been written."""
-        record = {"name": self._name(path), "sha256": _digest(path)}
+        """Remember a file that has just been written. Raises OutputError."""
+        with output_errors(path):
+            record = {"name": self._name(path), "sha256": _digest(path)}
         if record["sha256"] in self._digests[record["name"]]:
             return
         self._digests[record["name"]].add(record["sha256"])
-        with self._file.open("ab") as stream:
+        make_folder(self._home)  # again: somebody may have tidied up during a long run
+        with output_errors(self._file), self._file.open("ab") as stream:
             stream.write(orjson.dumps(record) + b"\n")
 
     def _name(self, path: Path) -> str:

@@ -20,6 +20,7 @@ from fastocr_cli.fixation.finder import FocalFinder
 from fastocr_cli.fixation.settings import FixationSettings
 from fastocr_cli.record.revision import revision_of
 from fastocr_cli.results import PageImage
+from fastocr_cli.strips import cut
 
 if TYPE_CHECKING:
     from fastocr_cli.reading import Reader
@@ -35,7 +36,8 @@ def calibrate(
     keep: float = KEEP,
     max_tokens: int = TOKENS,
 ) -> Calibration:
-    """What the first `max_tokens` tokens of every page show, each read alone and densely.
+    """What the first `max_tokens` tokens of every page show, each read alone and densely; those of
+    every strip where a page is too tall to be read at once.
 
     keep: share of the patches whose mass is measured. Use pages like those to be read, and none
     that will judge the result. Raises InputError if no page has enough visual tokens.
@@ -45,9 +47,11 @@ def calibrate(
     finder = FocalFinder(settings)
     count = 0
     for page in pages:
-        prompt = adapter.prepare(_image(page))
-        policy = FastOCRPolicy(settings, finder)
-        generate(adapter, [prompt], policy=policy, max_tokens=max_tokens)
+        image = _image(page)
+        for strip in cut(image, adapter.tallest(image)):
+            prompt = adapter.prepare(strip)
+            policy = FastOCRPolicy(settings, finder)
+            generate(adapter, [prompt], policy=policy, max_tokens=max_tokens)
         count += 1
     if not finder.steps:
         raise InputError(

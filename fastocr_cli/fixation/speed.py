@@ -23,8 +23,12 @@ from torch import Tensor
 
 from fastocr_cli.decoding.engine import Batch
 from fastocr_cli.decoding.pages import Page
-from fastocr_cli.decoding.profile_step import BareDecoder, FilledBatch, reader_shaped_model
-from fastocr_cli.decoding.stopping import RepetitionLimits
+from fastocr_cli.decoding.profile_step import (
+    ENDLESS,
+    BareDecoder,
+    FilledBatch,
+    reader_shaped_model,
+)
 from fastocr_cli.fixation import AttentionPolicy, make_policy
 from fastocr_cli.fixation.calibration import TAUGHT_STRIDE
 from fastocr_cli.fixation.focal import TaughtGaze
@@ -42,7 +46,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "rest mean": {"focal_layers": (FOCAL,), "rest": "mean"},
 }
 _COLUMNS = 62
-_ENDLESS = RepetitionLimits(min_span=1 << 60)
 
 
 def page_of_noise(visual: int, text: int, steps: int) -> PromptInputs:
@@ -93,9 +96,7 @@ class Contestant:
         prompts: Sequence[PromptInputs],
         clock: Callable[[], float],
     ) -> Contestant:
-        batch = FilledBatch(
-            adapter, [Page(adapter, one, None, _ENDLESS) for one in prompts], policy
-        )
+        batch = FilledBatch(adapter, [Page(adapter, one, None, ENDLESS) for one in prompts], policy)
         state = TimedState(batch._session.policy, clock)
         batch._session.policy = state
         return cls(batch, state, [], [])

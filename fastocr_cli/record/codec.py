@@ -52,6 +52,7 @@ def _encode_reading(reading: PageReading) -> dict[str, Any]:
         "stats": asdict(reading.stats),
         "places": _pack(_places_array(reading.places)),
         "pieces": list(reading.pieces),
+        "warnings": list(reading.warnings),
     }
 
 
@@ -64,6 +65,7 @@ def _decode_reading(values: dict[str, Any]) -> PageReading:
         stats=PageStats(**values["stats"]),
         places=_places_tuple(_unpack(values["places"]).reshape(-1, 4)),
         pieces=tuple(values["pieces"]),
+        warnings=tuple(values["warnings"]),
     )
 
 

@@ -25,7 +25,7 @@ from fastocr_cli.errors import OutputError
 from fastocr_cli.record.codec import decode_result, encode_result
 from fastocr_cli.results import PageResult, PageStatus
 
-VERSION = 1
+VERSION = 2
 LONGEST_STEM_BYTES = 200
 
 
@@ -176,7 +176,8 @@ def journal_paths(
     whose shards share what they know.
     """
     if file is not None:
-        return folder / f"{_short(file.name)}.jsonl", ()
+        # The prefix keeps it apart from the folder's other records, whatever the output is called.
+        return folder / f"file-{_short(file.name)}.jsonl", ()
     index, count = shard
     own = folder / ("journal.jsonl" if count == 1 else f"journal-{index + 1}of{count}.jsonl")
     return own, tuple(path for path in sorted(folder.glob("journal*.jsonl")) if path != own)

@@ -37,7 +37,7 @@ def document_record(provenance: Provenance) -> dict[str, Any]:
 
 def page_record(page: PageResult) -> dict[str, Any]:
     """One page, its blocks in reading order."""
-    width_pt, height_pt = page.size_pt if page.dpi > 0 else (0.0, 0.0)
+    width_pt, height_pt = page.size_pt
     return {
         "number": page.number,
         "status": str(page.status),

@@ -65,6 +65,15 @@ def test_without_a_truth_the_dense_text_judges() -> None:
     assert row.kept == row.agreement == pytest.approx(0.9, abs=0.01)
 
 
+@pytest.mark.parametrize("truth", [None, TEXT])
+@pytest.mark.parametrize("read", ["", TEXT])
+def test_where_dense_read_nothing_nothing_is_kept(read: str, truth: str | None) -> None:
+    dense = Runs("dense", 1.0, ((page_run(""), page_run("")),))
+    other = Runs("fastocr", 0.1, ((page_run(read), page_run("")),))
+    for row in make_rows([dense, other], [document(truth, pages=2)]):
+        assert row.agreement is row.accuracy_kept is row.kept is None
+
+
 def test_a_broken_selection_stands_out() -> None:
     at = {(row.method, row.keep): row for row in outcome().rows}
     good, bad = at["fastocr", 0.05].kept, at["random", 0.05].kept

@@ -87,6 +87,12 @@ def test_dense_alone_says_so() -> None:
     assert "Attention was not pruned" in printed(outcome({}))
 
 
+def test_a_bench_of_blank_pages_says_so() -> None:
+    rows = [replace(row, agreement=None, accuracy_kept=None) for row in outcome().rows]
+    blank = replace(outcome(truth=None), rows=tuple(rows))
+    assert "Dense attention read nothing, so nothing can be said." in printed(blank)
+
+
 @pytest.mark.parametrize("suffix", ["svg", "png"])
 def test_picture_by_suffix(tmp_path: Path, suffix: str) -> None:
     path = draw_outcome(outcome(), tmp_path / "new" / f"picture.{suffix}")

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
+from PIL import Image
 
 from fastocr_cli.__main__ import run
 from fastocr_cli.bench.trace.codec import decode, encode
@@ -18,7 +19,7 @@ from fastocr_cli.bench.trace.record import record
 from fastocr_cli.bench.trace.trace import Trace
 from fastocr_cli.decoding.engine import generate
 from fastocr_cli.delivery.side_files import TRACE
-from fastocr_cli.errors import ExitCode
+from fastocr_cli.errors import ExitCode, InputError
 from fastocr_cli.reading import Reader
 from tests.bench.made_up_trace import made_up_picture, made_up_trace
 from tests.models.tiny import page
@@ -108,6 +109,14 @@ def test_a_recording_says_what_happened(reader: Reader) -> None:
     pruned = max(np.ceil(0.25 * patches), 16) / patches
     assert trace.kept[1] == pytest.approx((1 + 3 * pruned) / 4, abs=1e-3)
     assert trace.kept[2:] == pytest.approx(pruned, abs=1e-3)
+
+
+def test_a_page_of_several_strips_is_refused(reader: Reader) -> None:
+    tall = Image.new("RGB", (400, 20_000), "white")
+    tallest = reader.adapter.tallest(tall)
+    assert tallest is not None
+    with pytest.raises(InputError, match=f"20,000 px tall.* at most {tallest:,} px"):
+        record(reader, tall, "page", STEPS)
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])

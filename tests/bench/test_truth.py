@@ -56,11 +56,20 @@ def test_it_speaks_of_all_pages_only(tmp_path: Path) -> None:
     assert document.truth.origin == "text layer"
 
 
-def test_what_we_wrote_ourselves_is_no_truth(tmp_path: Path) -> None:
-    path = write_pdf(tmp_path / "a.pdf")
+@pytest.mark.parametrize("below", [".", "sub", "sub/sub"])
+def test_what_we_wrote_ourselves_is_no_truth(tmp_path: Path, below: str) -> None:
+    (tmp_path / below).mkdir(parents=True, exist_ok=True)
+    path = write_pdf(tmp_path / below / "a.pdf")
     ours = path.with_suffix(".md")
     ours.write_text("as some model read it")
     Ownership(tmp_path).note(ours)
+    (document,) = load_documents([str(path)], Options())
+    assert document.truth is not None
+    assert document.truth.origin == "text layer"
+
+
+def test_no_document_is_its_own_truth(tmp_path: Path) -> None:
+    path = write_pdf(tmp_path / "a.pdf").rename(tmp_path / "a.txt")
     (document,) = load_documents([str(path)], Options())
     assert document.truth is not None
     assert document.truth.origin == "text layer"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw
 
+from fastocr_cli.delivery.ownership import Ownership
 from fastocr_cli.errors import ExitCode, MissingModelError, OutputError
 from fastocr_cli.results import PageStatus
 from tests.cli.fakes import make_pdf
@@ -48,13 +50,24 @@ def test_dash_is_stdout_and_stdin(fastocr):
     assert result.err.startswith("-: 2 pages ok")
 
 
-def test_several_inputs_without_output_are_refused(fastocr, reader):
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["-f", "json"], ["-f", "json", "-o", "-"], ["-f", "html", "-o", "/dev/stdout"]],
+    ids=" ".join,
+)
+def test_several_inputs_that_one_stream_cannot_hold_are_refused(fastocr, reader, arguments):
     make_pdf(Path("a.pdf"), 1)
     make_pdf(Path("b.pdf"), 1)
-    result = fastocr("parse", "a.pdf", "b.pdf")
+    result = fastocr("parse", "a.pdf", "b.pdf", *arguments)
     assert result.code == ExitCode.USAGE
     assert "-o out/" in result.err
     assert not reader.pages_read
+
+
+def test_running_text_of_several_inputs_to_stdout_if_asked(fastocr):
+    make_pdf(Path("a.pdf"), 2)
+    make_pdf(Path("b.pdf"), 1)
+    assert fastocr("parse", "a.pdf", "b.pdf", "-o", "-").out.count(b"# page") == 3
 
 
 def test_json_lines_of_several_inputs_to_stdout(fastocr):
@@ -279,6 +292,24 @@ def test_disk_full_while_writing_leaves_no_half_file(fastocr, monkeypatch):
     assert result.code == ExitCode.OUTPUT_NOT_WRITABLE
     assert "no space left" in result.err
     assert not Path("a.md").exists()
+
+
+def test_a_record_deleted_during_the_run_costs_no_document(fastocr, reader):
+    def behave(page, keep):
+        shutil.rmtree("out/.fastocr")
+        return PageStatus.OK
+
+    reader.behave = behave
+    for name in ("a.pdf", "b.pdf"):
+        make_pdf(Path(name), 1)
+    assert fastocr("parse", "a.pdf", "b.pdf", "-o", "out/", "-b", "1").code == 0
+    assert {path.name for path in Path("out").iterdir()} == {"a.md", "b.md", ".fastocr"}
+    assert Ownership(Path("out")).is_ours(Path("out/b.md"))
+
+
+def test_an_output_that_vanishes_before_it_is_noted_is_an_output_error(tmp_path):
+    with pytest.raises(OutputError, match=r"gone\.md"):
+        Ownership(tmp_path).note(tmp_path / "gone.md")
 
 
 def test_name_of_255_bytes(fastocr):

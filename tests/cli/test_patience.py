@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,16 @@ def test_other_scale_comes_first_then_dense_attention():
     assert tried == [(100, 0.25), (85, 0.25), (100, 1.0)]
     assert attempt.reading.status is PageStatus.RETRIED
     assert attempt.warnings == ("looped at first, read again with dense attention",)
+
+
+@pytest.mark.parametrize("last", [OK, LOOPED])
+def test_the_time_of_every_attempt_is_the_page_s(last):
+    """Each takes 5 ms."""
+    reader = FakeReader(lambda image, keep: last if keep == 1.0 else LOOPED, keep=0.25)
+    (attempt,) = patient(reader).read([page()])
+    assert len(reader.batches) == 3
+    assert attempt.reading.stats.decode_ms == 15
+    assert attempt.reading.stats.generated_tokens == len(attempt.reading.token_ids)
 
 
 def test_the_last_attempt_prunes_nothing_before_the_decoder_either():
@@ -85,10 +97,20 @@ def test_attempts_are_limited(most, reads):
     assert len(reader.batches) == reads
 
 
-def test_a_limit_of_the_user_s_is_no_reason_to_try_again():
+@pytest.mark.parametrize(("limit", "reads"), [(5, 1), (5000, 2)])
+def test_a_limit_of_the_user_s_is_no_reason_to_try_again(limit, reads):
     reader = FakeReader(lambda image, keep: TRUNCATED)
-    patient(reader, max_tokens=5).read([page()])
-    assert len(reader.batches) == 1
+    patient(reader, max_tokens=limit).read([page()])
+    assert len(reader.batches) == reads
+
+
+def test_what_a_reading_warns_of_is_told():
+    class Warning(FakeReader):
+        def read(self, images, max_tokens=None, **more):
+            return [replace(one, warnings=("half",)) for one in super().read(images, **more)]
+
+    (attempt,) = patient(Warning(lambda image, keep: TRUNCATED)).read([page()])
+    assert attempt.warnings == ("half",)
 
 
 class SmallMemory(FakeReader):

@@ -46,6 +46,14 @@ def test_single_file_leaves_no_record_once_all_is_well(fastocr, reader):
     assert {p.name for p in Path(".fastocr").iterdir()} == {".gitignore", "outputs.jsonl"}
 
 
+@pytest.mark.parametrize("name", ["outputs", "journal"])
+def test_an_output_may_be_called_like_a_record_of_ours(fastocr, reader, name):
+    make_pdf(Path("a.pdf"), 1)
+    for output in ("other", "./", name, name, "other", "./"):
+        assert fastocr("parse", "a.pdf", "-o", output).code == 0
+    assert reader.pages_read == [1] * 5, "what the folder's journal holds is not read again"
+
+
 def test_changed_file_is_read_anew(fastocr, reader):
     make_pdf(Path("a.pdf"), 1)
     fastocr("parse", "a.pdf", "-o", "out/")

@@ -257,9 +257,11 @@ def test_a_stream_is_whole_without_one_drawn_page(fastocr, form, more):
     damaged_image("cut.png")
     out = fastocr("parse", "cut.png", "-f", form, *more).out.decode()
     if form == "json":
-        assert [page["status"] for page in json.loads(out)["pages"]] == ["failed"]
+        (page,) = json.loads(out)["pages"]
+        assert (page["status"], page["dpi"], set(page["size"].values())) == ("failed", 0, {0})
     else:
         assert out.endswith("</html>\n")
+        assert "dpi" not in out, "there is no drawing to tell of"
 
 
 @pytest.mark.parametrize("form", ["md", "txt"])

@@ -13,7 +13,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from fastocr_cli.commands.calibrate import calibrate as command
-from fastocr_cli.errors import InputError, OutputError, UsageError
+from fastocr_cli.errors import ExitCode, InputError, OutputError, UsageError
 from fastocr_cli.fixation import make_policy
 from fastocr_cli.fixation.calibrate import calibrate
 from fastocr_cli.fixation.calibration import Calibration, find_calibration
@@ -71,6 +71,15 @@ def test_a_calibration_is_measured_kept_and_found_again(
     settings = FixationSettings(keep=0.2, heads="chosen", focal_fraction=0.5)
     assert again.choice(settings).layers == found.choice(settings).layers
     assert again.choice(settings).source == "calibration"
+
+
+def test_a_tall_page_is_measured_strip_by_strip(monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter = GridAdapter(toy_llama(layers=4))
+    apart = calibrate(SimpleNamespace(adapter=adapter), pages((90, 80), (90, 90)), keep=0.2)
+    monkeypatch.setattr(adapter, "tallest", lambda image: 100)
+    found = calibrate(SimpleNamespace(adapter=adapter), pages((90, 170)), keep=0.2)
+    assert (found.pages, found.steps) == (1, apart.steps)
+    torch.testing.assert_close(found.masses.total, apart.masses.total)
 
 
 def test_a_policy_with_a_calibration_prunes_from_the_first_step(reader: SimpleNamespace) -> None:
@@ -179,3 +188,4 @@ def test_the_command_says_where_it_wrote_and_what_it_found(
     assert result.stderr.count("  focal\n") == 1
     with pytest.raises(UsageError, match="did you mean 'heads'"):
         CliRunner().invoke(app, [*arguments, "--fixation", "head=max"], catch_exceptions=False)
+    assert CliRunner().invoke(app, [*arguments, "--tokens", "0"]).exit_code == ExitCode.USAGE

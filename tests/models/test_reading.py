@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from fastocr_cli import Reader
+from fastocr_cli.decoding.engine import generate
 from fastocr_cli.errors import UsageError
-from fastocr_cli.models.base import ModelAdapter
+from fastocr_cli.models.base import ModelAdapter, PromptInputs
 from fastocr_cli.results import PageImage, PageStatus
 from fastocr_cli.rtprune.settings import RTPruneSettings
 from tests.models.tiny import page
@@ -52,16 +55,55 @@ def test_a_reading_says_everything(reader: Reader) -> None:
     assert stats.kv_share == 1.0
 
 
-def test_a_tall_page_is_read_in_strips(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def tall(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> Image.Image:
+    """A page of two strips, each of six tokens at most."""
+    prepare = reader.adapter.prepare
+    monkeypatch.setattr(reader.adapter, "tallest", lambda image: 80)
+    monkeypatch.setattr(
+        reader.adapter, "prepare", lambda image: replace(prepare(image), token_cap=6)
+    )
     whole = Image.new("RGB", (90, 150), "white")
     whole.paste(PAGES[2], (0, 0))
     whole.paste(PAGES[2], (0, 90))
-    monkeypatch.setattr(reader.adapter, "tallest", lambda image: 80)
-    [reading] = reader.read(whole, max_tokens=6)
-    upper, lower = reader.read([whole.crop((0, 0, 90, 70)), whole.crop((0, 70, 90, 150))], 6)
+    return whole
+
+
+def halves(whole: Image.Image) -> list[Image.Image]:
+    return [whole.crop((0, 0, 90, 70)), whole.crop((0, 70, 90, 150))]
+
+
+def test_a_tall_page_is_read_in_strips(reader: Reader, tall: Image.Image) -> None:
+    [reading] = reader.read(tall)
+    upper, lower = reader.read(halves(tall))
     assert reading.token_ids == upper.token_ids + lower.token_ids
     assert reading.text == reader.adapter.detokenize(reading.token_ids)
     assert reading.stats.visual_tokens == upper.stats.visual_tokens + lower.stats.visual_tokens
+
+
+@pytest.mark.parametrize("most", [3, 6, 8])
+def test_a_limit_of_tokens_is_of_the_page(reader: Reader, tall: Image.Image, most: int) -> None:
+    [reading] = reader.read(tall, max_tokens=most)
+    upper, lower = reader.read(halves(tall))
+    assert reading.token_ids == (upper.token_ids + lower.token_ids)[:most]
+    assert (reading.status, reading.stats.generated_tokens) == (PageStatus.TRUNCATED, most)
+
+
+def test_strips_take_no_more_room_than_pages(
+    reader: Reader, tall: Image.Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches = []
+
+    def noting(adapter: ModelAdapter, prompts: list[PromptInputs], **more: Any) -> Any:
+        batches.append(len(prompts))
+        return generate(adapter, prompts, **more)
+
+    monkeypatch.setattr("fastocr_cli.reading.generate", noting)
+    together = reader.read([tall, halves(tall)[0]])
+    assert batches == [2, 1]
+    assert [one.token_ids for one in together] == [
+        reader.read(one)[0].token_ids for one in (tall, halves(tall)[0])
+    ]
 
 
 def test_the_same_page_in_every_form(reader: Reader) -> None:

@@ -15,6 +15,7 @@ def make_result(number: int = 1, status: PageStatus = PageStatus.OK) -> PageResu
         stats=PageStats(visual_tokens=3, decode_ms=0.1 + 0.2, extra={"trace": [1, 2]}),
         places=((0.1, 0.2, 1 / 3, 1.0), None, (0.0, 0.0, 0.0, 0.0)),
         pieces=("é", "\n", ""),
+        warnings=("a part was not read",),
     )
     return PageResult("a.pdf", number, status, "# é", 10, 20, 144.0, reading, ("a warning",))
 

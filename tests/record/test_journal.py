@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from fastocr_cli.errors import OutputError
 from fastocr_cli.record.codec import decode_result, encode_result
-from fastocr_cli.record.journal import Journal
+from fastocr_cli.record.journal import Journal, journal_paths
 from fastocr_cli.results import PageReading, PageResult, PageStatus
 from tests.record.examples import key, make_result
 
@@ -79,3 +80,13 @@ def test_two_runs_do_not_share_a_journal(tmp_path):
         pytest.raises(OutputError, match="another run"),
     ):
         Journal(tmp_path / "journal.jsonl")
+
+
+def test_no_output_shares_its_journal_with_another_record(tmp_path):
+    names = ("a.md", "outputs", "journal", "journal-1of2", "journal.jsonl")
+    own = [journal_paths(tmp_path, Path(name), (0, 1))[0] for name in names]
+    own += [journal_paths(tmp_path, None, shard)[0] for shard in ((0, 1), (0, 2))]
+    assert len({*own, tmp_path / "outputs.jsonl"}) == len(names) + 3
+    for path in own:
+        path.touch()
+    assert journal_paths(tmp_path, None, (0, 1))[1] == (tmp_path / "journal-1of2.jsonl",)

@@ -30,9 +30,15 @@ LOOKS = 24
 def record(reader: Reader, image: Image.Image, title: str, max_tokens: int | None = None) -> Trace:
     """Read a page with `reader`, whose fixation settings must ask for a trace.
 
-    Raises InputError if nothing was read.
+    Raises InputError if nothing was read, or if the page is too tall to be read at once.
     """
     adapter = reader.adapter
+    tallest = adapter.tallest(image)
+    if tallest is not None and image.height > tallest:
+        raise InputError(
+            f"{title}: {image.height:,} px tall, which is read in several strips, and a trace "
+            f"shows one; cut out a part of at most {tallest:,} px"
+        )
     prompt = adapter.prepare(image)
     policy = reader.policy(reader.keep)
     generate(adapter, [prompt], policy=policy, max_tokens=WARM_UP_TOKENS)  # finds focal layers
