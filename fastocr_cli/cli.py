@@ -22,7 +22,8 @@ from fastocr_cli.commands.trace import trace
 from fastocr_cli.errors import UsageError
 from fastocr_cli.version import __version__
 
-_RTPRUNE_VALUE = re.compile(r"(dynamic|off|[-+]?[\d.]+)(:\w+)?(,(dynamic|[\d.]+)(:\w+)?)*")
+_SHARE = r"\d*\.?\d+"  # a digit at least: `.` and `..` are folders to read
+_RTPRUNE_VALUE = re.compile(rf"(dynamic|off|[-+]?{_SHARE})(:\w+)?(,(dynamic|{_SHARE})(:\w+)?)*")
 HELP_KEYS = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="fastocr",

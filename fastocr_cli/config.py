@@ -205,8 +205,8 @@ def _add(table: dict[str, Any], key: str, value: Any, where: str) -> None:
 
 
 def convert(name: str, value: Any, where: str) -> Any:
-    """A TOML value as the type of its setting; text is accepted for lists, ints for floats and
-    for text, as in `rotate = 90`."""
+    """A TOML value as the type of its setting; text is accepted for lists, ints for floats, and
+    numbers for text, as in `rotate = 90`."""
     kind = _types()[name]
     if isinstance(value, str):
         _check_not_empty(name, value, where)
@@ -219,7 +219,7 @@ def convert(name: str, value: Any, where: str) -> Any:
         return tuple(part.strip() for part in parts)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if kind is str and isinstance(value, int) and not isinstance(value, bool):
+    if kind is str and isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise UsageError(f"{where}: give {_words(kind)}, not {value!r}")

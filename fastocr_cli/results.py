@@ -70,7 +70,8 @@ class PageStats:
     Times are wall-clock milliseconds; a page that shared its steps with others in a batch is
     charged its share of each step, and one that was read again the time of every attempt; all else
     is of the attempt that was kept. The three retention figures are shares of the page's visual
-    tokens (or of the K and V bytes dense attention would have read) over all decode steps.
+    tokens (or of the K and V bytes dense attention to the whole prompt would have read) over all
+    decode steps.
     """
 
     visual_tokens: int = 0

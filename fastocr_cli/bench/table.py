@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -13,9 +14,7 @@ from fastocr_cli.bench.figures import Quotient, Row
 from fastocr_cli.bench.outcome import Outcome
 
 NONE = "-"
-WIDTH, PREFILL_WIDTH = 118, 16
-"""Columns that the whole table takes, and more with RTPrune's rows; on a narrower terminal it
-leaves some figures to --json."""
+UNLIMITED = 10_000
 GOOD, FAIR = 0.98, 0.90
 """Shares of accuracy kept from which on a row is green or yellow."""
 
@@ -74,7 +73,9 @@ class _Column:
     is_essential: bool = True
 
 
-def _columns(has_truth: bool, is_prefill_pruned: bool) -> list[_Column]:
+def _columns(outcome: Outcome) -> list[_Column]:
+    has_truth = any(row.cer is not None for row in outcome.rows)
+    is_prefill_pruned = any(row.method.startswith("rtprune") for row in outcome.rows)
     accuracy = [
         _Column("\nwrong", lambda row: _percent(row.cer)),
         _Column("\nfound", lambda row: _percent(row.word_recall), is_essential=False),
@@ -98,9 +99,24 @@ def _columns(has_truth: bool, is_prefill_pruned: bool) -> list[_Column]:
 
 
 def _table(outcome: Outcome, width: int) -> Table:
-    has_truth = any(row.cer is not None for row in outcome.rows)
-    possible = _columns(has_truth, _is_prefill_pruned(outcome))
-    columns = [one for one in possible if one.is_essential or width >= whole_width(outcome)]
+    """Where it is not to be wider than `width`, it leaves some figures to --json."""
+    columns = _columns(outcome)
+    whole = _filled(columns, outcome)
+    if _width_of(whole) <= width:
+        return whole
+    return _filled([one for one in columns if one.is_essential], outcome)
+
+
+def whole_width(outcome: Outcome) -> int:
+    """Columns of a screen that the table takes with all its figures."""
+    return _width_of(_filled(_columns(outcome), outcome))
+
+
+def _width_of(table: Table) -> int:
+    return Console(width=UNLIMITED).measure(table).maximum
+
+
+def _filled(columns: Sequence[_Column], outcome: Outcome) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("\nmethod", no_wrap=True)
     for column in columns:
@@ -108,14 +124,6 @@ def _table(outcome: Outcome, width: int) -> Table:
     for row in outcome.rows:
         table.add_row(row.method, *(column.cell(row) for column in columns))
     return table
-
-
-def whole_width(outcome: Outcome) -> int:
-    return WIDTH + PREFILL_WIDTH * _is_prefill_pruned(outcome)
-
-
-def _is_prefill_pruned(outcome: Outcome) -> bool:
-    return any(row.method.startswith("rtprune") for row in outcome.rows)
 
 
 def _legend() -> Table:
@@ -198,16 +206,13 @@ def _doubts(outcome: Outcome) -> list[str]:
     ]
 
 
-def _keep_of(row: Row) -> float:
-    return 1.0 if row.keep is None else row.keep
-
-
 def _verdict(outcome: Outcome) -> str:
     """The answer in a sentence, for the smallest keep of the first method."""
     pruned = [row for row in outcome.rows if row.keep is not None and row.keep < 1]
     if not pruned:
         return "Attention was not pruned; --keep with a share below 1 does that."
-    row = min((one for one in pruned if one.method == pruned[0].method), key=_keep_of)
+    first = pruned[0].method
+    row = min((one for one in pruned if one.method == first), key=attrgetter("keep"))
     if row.kept is None:
         return "Dense attention read nothing, so nothing can be said."
     unit = "accuracy" if row.accuracy_kept is not None else "text"

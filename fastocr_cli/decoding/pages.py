@@ -121,7 +121,10 @@ class Page:
     def result(self, policy: PolicyStats, facts: DecoderFacts, row_bytes: int) -> Generation:
         """row_bytes: K and V of one cached position in one layer."""
         assert self.status is not None
-        dense = facts.rows_seen(self._prompt_tokens, [step.visible for step in self._steps])
+        visible = [step.visible for step in self._steps]
+        pruned = self.prompt.length - self._prompt_tokens
+        dense = facts.rows_seen(self.prompt.length, [count + pruned for count in visible])
+        present = facts.rows_seen(self._prompt_tokens, visible)
         stats = PageStats(
             visual_tokens=self._layout.num_tokens,
             prompt_tokens=self._prompt_tokens,
@@ -130,7 +133,7 @@ class Page:
             keep_sparse_layers=policy.keep_sparse_layers,
             keep_all_layers=policy.keep_all_layers,
             kv_bytes_dense=dense * row_bytes,
-            kv_bytes_read=(dense - policy.kv_rows_skipped) * row_bytes,
+            kv_bytes_read=(present - policy.kv_rows_skipped) * row_bytes,
             prefill_ms=self.prefill_ms,
             decode_ms=self._decode_ms,
             attention_ms=self._attention_ms,

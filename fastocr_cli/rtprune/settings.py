@@ -69,19 +69,17 @@ class RTPruneSettings:
         return PLAN_TEMPERATURES.get(self.merge, float("inf"))
 
 
-def parse_rtprune(
-    value: str | float | bool | None, options: Sequence[str] = ()
-) -> RTPruneSettings | None:
+def parse_rtprune(value: str | None, options: Sequence[str] = ()) -> RTPruneSettings | None:
     """Settings from `--rtprune`'s value and `--rtprune-option key=value`; None: switched off.
 
-    value: "dynamic" or True, a share to drop such as "0.25" or 0.25, "off" or False, or None where
-    the option was not given. options: temperature, strength and merge.
+    value: "dynamic", a share to drop such as "0.25", "off", or None where the option was not given.
+    options: temperature, strength and merge.
     Raises UsageError for anything else.
     """
     if value is None and options:
         reason = "needs --rtprune: add it, or leave the option out"
         raise SettingError("rtprune_option", ",".join(options), reason)
-    if value is None or value is False or value == "off":
+    if value is None or value == "off":
         return None
     settings = RTPruneSettings(drop=_parse_drop(value))
     changes = dict(_parse_option(option) for option in options)
@@ -98,8 +96,8 @@ def parse_variant(text: str) -> RTPruneSettings:
     return settings
 
 
-def _parse_drop(value: str | float | bool) -> float | None:
-    if value is True or value == "dynamic":
+def _parse_drop(value: str) -> float | None:
+    if value == "dynamic":
         return None
     try:
         return float(value)

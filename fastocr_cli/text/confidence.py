@@ -29,14 +29,12 @@ class Confidence:
     worst_tokens: int
 
 
-def confidence_of(
-    logprobs: Sequence[float], window_tokens: int = WINDOW_TOKENS
-) -> Confidence | None:
+def confidence_of(logprobs: Sequence[float]) -> Confidence | None:
     """Confidence over the generated tokens; None where there are none."""
     if not len(logprobs):
         return None
     probabilities = np.exp(np.asarray(logprobs, dtype=np.float64))
-    size = min(window_tokens, len(probabilities))
+    size = min(WINDOW_TOKENS, len(probabilities))
     sums = np.concatenate([[0.0], np.cumsum(probabilities)])
     means = (sums[size:] - sums[:-size]) / size
     worst = int(means.argmin())

@@ -43,6 +43,16 @@ _SCRIPTS = {
 _BLANK_LINES = re.compile(r"(\n[ \t]*\n)")
 _BACKTICKS = re.compile(r"(?<![\\`])`+")
 _MARKDOWN_MARKS = re.compile(r"([\\`*_\[\]~$|])")
+_LITERAL = re.compile(
+    rf"(?P<math>{_MATH.pattern})"
+    r"|\\(?!\\*\|)(?=[!-/:-@\[-`{-~\n])"  # would escape what follows; bars are the table's affair
+    r"|`"
+    r"|(?<=[^ *~])[*~]+|[*~]+(?=[^ *~])"  # emphasis; with space on both sides they are plain
+    r"|(?<![^\W_])_+(?=[^ _])|(?<=[^ _])_+(?![^\W_])"  # within a word underscores are plain, too
+    r"|\](?=\()"  # a link
+    r"|&(?=#?\w+;)",  # an entity
+    re.DOTALL,
+)
 
 
 def clean_text(text: str) -> str:
@@ -70,6 +80,11 @@ def escape_inline(text: str) -> str:
     return _escape_images(text)
 
 
+def escape_marks(text: str) -> str:
+    """Plain text as Markdown that shows it, whatever marks are in it; formulas stay formulas."""
+    return _LITERAL.sub(_escape_mark, text)
+
+
 def spell_scripts(html: str) -> str:
     """Raised and lowered text without tags: 10<sup>6</sup> must not become 106."""
     return _SCRIPT.sub(_spell_script, html)
@@ -91,6 +106,10 @@ def _spell_script(match: re.Match[str]) -> str:
         return text.translate(_SCRIPTS[kind])
     mark = "^" if kind == "sup" else "_"
     return f"{mark}{text}" if len(text) == 1 else f"{mark}({text})"
+
+
+def _escape_mark(match: re.Match[str]) -> str:
+    return match[0] if match["math"] else "".join(f"\\{mark}" for mark in match[0])
 
 
 def _tame_math(match: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape, unescape
 
-from fastocr_cli.text.markup import clean_text, escape_inline, spell_scripts
+from fastocr_cli.text.markup import clean_text, escape_inline, escape_marks, spell_scripts
 
 MAX_SPAN = 64
 MAX_GRID_CELLS = 100_000
@@ -219,8 +219,8 @@ def _html_cell(cell: Cell) -> str:
 
 
 def _pipe_cell(text: str) -> str:
-    """A cell's text as Markdown: no bar may end the cell, no line end the row."""
-    return _BAR.sub(_escape_bar, escape_inline(text)).replace("\n", "<br>")
+    """A cell's text as Markdown that shows it: no bar may end the cell, no line end the row."""
+    return _BAR.sub(_escape_bar, escape_inline(escape_marks(text))).replace("\n", "<br>")
 
 
 def _escape_bar(match: re.Match[str]) -> str:

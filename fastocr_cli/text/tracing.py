@@ -29,16 +29,22 @@ def trace_blocks(blocks: Sequence[Block], reading: PageReading | None) -> tuple[
 def find_spans(texts: Sequence[str], pieces: Sequence[str]) -> list[slice | None]:
     """The tokens that wrote each text, searched in order by letters and digits alone.
 
-    Markdown rules move spaces, hyphens and marks; letters and digits stay as they were read.
+    Markdown rules move spaces, hyphens and marks; letters and digits stay as they were read. After
+    a text that is not found nobody knows how far it went, so until the place is sure again only
+    what is written once from there on is taken for found.
     """
     writers = [token for token, piece in enumerate(pieces) for c in piece if c.isalnum()]
     letters = _letters("".join(pieces))
     spans: list[slice | None] = []
-    cursor = 0
+    cursor, is_sure = 0, True
     for text in texts:
         wanted = _letters(text)
-        start = letters.find(wanted, cursor) if wanted else -1
-        if start < 0:
+        if not wanted:
+            spans.append(None)
+            continue
+        start = letters.find(wanted, cursor)
+        is_sure = start >= 0 and (is_sure or letters.find(wanted, start + 1) < 0)
+        if not is_sure:
             spans.append(None)
             continue
         cursor = start + len(wanted)

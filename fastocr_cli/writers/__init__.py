@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from fastocr_cli.errors import UsageError
 from fastocr_cli.results import PageResult
-from fastocr_cli.writers.base import Format, Provenance, Style, Totals
+from fastocr_cli.writers.base import Format, Provenance, Style
 from fastocr_cli.writers.html import HtmlFormat
 from fastocr_cli.writers.json import JsonFormat
 from fastocr_cli.writers.jsonl import JsonLinesFormat
@@ -26,7 +26,7 @@ from fastocr_cli.writers.markdown import MarkdownFormat
 from fastocr_cli.writers.output import Output, open_output
 from fastocr_cli.writers.text import TextFormat
 
-__all__ = ["FORMATS", "Provenance", "Style", "Totals", "Writer", "open_writer"]
+__all__ = ["FORMATS", "Provenance", "Style", "Writer", "open_writer"]
 
 FORMATS: dict[str, type[Format]] = {
     "md": MarkdownFormat,
@@ -40,8 +40,6 @@ FORMATS: dict[str, type[Format]] = {
 class Writer:
     """Writes the pages of one document (or, as JSON Lines, of several) in one format.
 
-    needs_thumbnail: whether `write` has a use for a picture of the page.
-    totals: sums over the pages written so far.
     can_discard: whether `discard` undoes what was written; a stream can only be closed.
     """
 
@@ -49,10 +47,6 @@ class Writer:
         self._format = format_
         self._output = output
         self._has_begun = False
-
-    @property
-    def needs_thumbnail(self) -> bool:
-        return self._format.needs_thumbnail
 
     @property
     def can_discard(self) -> bool:
@@ -66,10 +60,6 @@ class Writer:
     def has_begun(self) -> bool:
         """Whether anything was written: nothing is before the first page or the end."""
         return self._has_begun
-
-    @property
-    def totals(self) -> Totals:
-        return self._format.totals
 
     def write(self, page: PageResult, thumbnail: bytes | None = None) -> None:
         """Write one page as it is finished. Raises OutputError where it cannot be written."""

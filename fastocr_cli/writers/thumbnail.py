@@ -12,11 +12,11 @@ WIDTH_PX = 640
 QUALITY = 50
 
 
-def make_thumbnail(pixels: npt.NDArray[np.uint8], width_px: int = WIDTH_PX) -> bytes:
-    """JPEG of `pixels`, uint8 [height, width, 3], at most `width_px` wide; tall pages are cut down
+def make_thumbnail(pixels: npt.NDArray[np.uint8]) -> bytes:
+    """JPEG of `pixels`, uint8 [height, width, 3], at most WIDTH_PX wide; tall pages are cut down
     to three times that height."""
     image = Image.fromarray(pixels)
-    image.thumbnail((width_px, 3 * width_px), reducing_gap=3.0)
+    image.thumbnail((WIDTH_PX, 3 * WIDTH_PX), reducing_gap=3.0)
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=QUALITY, optimize=True)
     return buffer.getvalue()

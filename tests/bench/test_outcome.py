@@ -18,16 +18,17 @@ from rich.console import Console
 from fastocr_cli.bench.figures import Quotient
 from fastocr_cli.bench.outcome import Outcome, as_csv, as_record, make_outcome
 from fastocr_cli.bench.picture import draw_outcome
-from fastocr_cli.bench.table import WIDTH, print_outcome
+from fastocr_cli.bench.table import print_outcome, whole_width
 from fastocr_cli.errors import OutputError
 from fastocr_cli.record.revision import revision_of
 from fastocr_cli.schemas import load_schema
 from tests.bench.made_up import outcome
 
 
-def printed(result: Outcome, width: int = WIDTH) -> str:
+def printed(result: Outcome, width: int | None = None) -> str:
+    """On a screen as wide as the whole table, or of another width."""
     stream = io.StringIO()
-    print_outcome(result, Console(file=stream, width=width))
+    print_outcome(result, Console(file=stream, width=width or whole_width(result)))
     return stream.getvalue()
 
 
@@ -66,19 +67,35 @@ def test_csv_has_the_same_rows() -> None:
         assert float(line["attention_speedup_median"]) == row.attention_speedup.median
 
 
-@pytest.mark.parametrize("width", [80, WIDTH])
-def test_the_table_fits_and_shows_good_and_bad(width: int) -> None:
-    text = printed(outcome({"fastocr": 0.3, "random": 30.0}), width)
+@pytest.mark.parametrize("width", [80, None])
+def test_the_table_fits_and_shows_good_and_bad(width: int | None) -> None:
+    result = outcome({"fastocr": 0.3, "random": 30.0})
+    text = printed(result, width)
     assert "…" not in text
-    assert max(map(len, text.splitlines())) <= width
+    assert max(map(len, text.splitlines())) <= (width or whole_width(result))
+    assert ("tokens" in text.partition("method")[0]) == (width is None)
     row = {tuple(line.split()[:2]): line for line in text.splitlines()}
     assert "99.8%" in row["fastocr", "0.05"]
     assert "75.7%" in row["random", "0.05"]
     assert "fastocr at keep 0.02 keeps 99.4%" in " ".join(text.split())
 
 
+def test_nothing_is_cut_off_however_long_it_is() -> None:
+    made = outcome()
+    name, spread = "rtprune dynamic:published", Quotient(12.34, 10.0, 15.5)
+    quotients = dict.fromkeys(
+        ("prefill_speedup", "attention_speedup", "decode_speedup", "page_speedup"), spread
+    )
+    row = replace(made.rows[1], method=name, tokens_per_second=12345.0, **quotients)
+    text = printed(replace(made, rows=(*made.rows, row)))
+    assert "…" not in text
+    [line] = [line for line in text.splitlines() if line.startswith(name)]
+    assert line.count("12.34 ±2.75") == 4
+    assert "12,345" in line
+
+
 def test_parts_are_named() -> None:
-    text = printed(outcome())
+    text = " ".join(printed(outcome()).split())
     assert "dense page 1.36 s = prepare 4% + prefill 22% + decode 74% + rest 1%" in text
     assert "peak memory 512 MB" in text
 

@@ -84,8 +84,9 @@ def test_what_is_there_but_empty_is_refused(home, name):
 
 
 def test_text_may_be_written_as_a_number(home):
-    Path("fastocr.toml").write_text("rotate = 90\npages = 3\n")
-    assert (resolve()[0].rotate, resolve()[0].pages) == ("90", "3")
+    Path("fastocr.toml").write_text("rotate = 90\npages = 3\nrtprune = 0.25\n")
+    options = resolve()[0]
+    assert (options.rotate, options.pages, options.rtprune) == ("90", "3", "0.25")
 
 
 def test_a_pair_given_twice_is_refused():
@@ -243,6 +244,9 @@ def test_config_show_as_toml_can_be_read_back(fastocr):
         (["--rtprune"], "dynamic"),
         (["--rtprune", "0.25"], "0.25"),
         (["--rtprune=0.25"], "0.25"),
+        (["--rtprune", ".25"], ".25"),
+        (["--rtprune", "."], "dynamic"),
+        (["--rtprune", ".."], "dynamic"),
         (["--rtprune", "-q"], "dynamic"),
         (["--no-rtprune"], "off"),
     ],

@@ -235,6 +235,18 @@ def test_stats_add_up(load, name):
         assert 0 < stats["prune_ms"] < result.stats.prefill_ms
 
 
+def test_bytes_are_held_to_the_whole_prompt(load):
+    """What dense attention would have read is that of a prompt with nothing dropped."""
+    adapter, prompts = load("deepseek_vl_v2")
+    [plain] = read(adapter, prompts[:1])
+    [pruned] = read(adapter, prompts[:1], RTPruneSettings(drop=0.5))
+    assert plain.stats.decode_steps == pruned.stats.decode_steps == STEPS - 1
+    assert pruned.stats.kv_bytes_dense == plain.stats.kv_bytes_dense == plain.stats.kv_bytes_read
+    gone = plain.stats.prompt_tokens - pruned.stats.prompt_tokens
+    dropped_share = gone * (STEPS - 1) / sum(plain.stats.prompt_tokens + n for n in range(1, STEPS))
+    assert pruned.stats.kv_share == pytest.approx(1 - dropped_share)
+
+
 def test_a_page_is_pruned_alike_alone_and_in_a_batch(load):
     adapter, prompts = load("deepseek_vl_v2")
     together = read(adapter, prompts, RTPruneSettings())

@@ -9,14 +9,12 @@ from fastocr_cli.errors import UsageError
 from fastocr_cli.rtprune.settings import Merge, RTPruneSettings, parse_rtprune, parse_variant
 
 
-@pytest.mark.parametrize("value", [None, False, "off"])
+@pytest.mark.parametrize("value", [None, "off"])
 def test_off(value):
     assert parse_rtprune(value) is None
 
 
-@pytest.mark.parametrize(
-    ("value", "drop"), [(True, None), ("dynamic", None), ("0.25", 0.25), (0, 0.0), ("0", 0.0)]
-)
+@pytest.mark.parametrize(("value", "drop"), [("dynamic", None), ("0.25", 0.25), ("0", 0.0)])
 def test_share_to_drop(value, drop):
     assert parse_rtprune(value) == RTPruneSettings(drop=drop)
 
@@ -35,8 +33,8 @@ def test_options():
 
 
 def test_temperature_follows_the_variant():
-    assert parse_rtprune(True, ["merge=peaked"]).plan_temperature == 0.05
-    assert parse_rtprune(True, ["merge=mean"]).plan_temperature == float("inf")
+    assert parse_rtprune("dynamic", ["merge=peaked"]).plan_temperature == 0.05
+    assert parse_rtprune("dynamic", ["merge=mean"]).plan_temperature == float("inf")
 
 
 def test_a_bench_writes_settings_in_a_word() -> None:
@@ -55,13 +53,13 @@ def test_a_bench_writes_settings_in_a_word() -> None:
         ("-0.1", [], "-0.1"),
         ("nan", [], "nan"),
         (None, ["strength=0.1"], "--rtprune"),
-        (True, ["strenght=0.1"], "strenght"),
-        (True, ["strength"], "strength"),
-        (True, ["strength=2"], "2"),
-        (True, ["temperature=0.001"], "0.001"),
-        (True, ["temperature=nan"], "nan"),
-        (True, ["merge=none", "temperature=1"], "merge=none"),
-        (True, ["merge=sinkhorn"], "published"),
+        ("dynamic", ["strenght=0.1"], "strenght"),
+        ("dynamic", ["strength"], "strength"),
+        ("dynamic", ["strength=2"], "2"),
+        ("dynamic", ["temperature=0.001"], "0.001"),
+        ("dynamic", ["temperature=nan"], "nan"),
+        ("dynamic", ["merge=none", "temperature=1"], "merge=none"),
+        ("dynamic", ["merge=sinkhorn"], "published"),
     ],
 )
 def test_refuses_and_names_what_is_wrong(value, options, named):

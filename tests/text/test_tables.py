@@ -98,6 +98,48 @@ def test_pipes_keep_rows_and_columns(rows: list[list[str]]) -> None:
     assert [len(row) for row in block.rows] == [2] * len(rows)
 
 
+def shown(text: str) -> str:
+    """A cell's text after it has been through pipes."""
+    (block,) = split_blocks(Table(((Cell("h"),), (Cell(text),))).to_pipes())
+    return block.rows[1][0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5*3*2 cm",
+        "Box*",
+        "2 * 3 * 4",
+        "a *\nb\n* c",
+        "~~a~~ ~b~",
+        "__init__ and _x_",
+        "a_b_c",
+        "____",
+        "`k` ``k``",
+        "\\alpha \\* \\_ \\\\",
+        "a\\\nb",
+        "a\\|b",
+        "[x](http://example.org) ![x](a.png)",
+        "&lt;b&gt; &amp;",
+        "$5 - $6",
+        "*$a_1 * b_2$*",
+    ],
+)
+def test_pipes_show_what_the_cell_says(text: str) -> None:
+    assert shown(text) == text
+
+
+@settings(deadline=None)
+@given(st.text("*_~`\\|<>&;#!]-a1 ", max_size=12).map(lambda text: " ".join(text.split())))
+def test_pipes_show_any_marks(text: str) -> None:
+    assert shown(text) == text
+
+
+def test_pipes_leave_harmless_text_as_it_is() -> None:
+    text = "snake_case, a * b, ____ and $x_1 * x_2$"
+    assert Table(((Cell(text),),)).to_pipes().startswith(f"| {text} |")
+
+
 @settings(max_examples=200, deadline=None)
 @given(nasty.markdown)
 def test_any_cell_content_is_strict_html(text: str) -> None:

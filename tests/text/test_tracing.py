@@ -41,6 +41,14 @@ def test_what_was_not_read_has_no_tokens() -> None:
     assert find_spans(["x", "—", "end"], list("the end")) == [None, None, slice(4, 7)]
 
 
+def test_what_follows_a_block_that_is_not_found_gets_no_place_inside_it() -> None:
+    read = "10<sup>6</sup> has 7 parts\n\n7\n\nThe end\n\n7"
+    spans = find_spans(["10⁶ has 7 parts", "7", "The end", "7"], list(read))
+    assert spans[:2] == [None, None]
+    assert [read[span] for span in spans if span] == ["The end", "7"]
+    assert spans[3] == slice(len(read) - 1, len(read))
+
+
 def test_nothing_is_made_up() -> None:
     text = "some words"
     unknown = replace(reading(text), pieces=())

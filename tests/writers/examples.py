@@ -133,7 +133,7 @@ def written(name: str, results: list[PageResult] | None = None, style: Style | N
     stream = io.BytesIO()
     with open_writer(name, stream, PROVENANCE, style) as writer:
         for result in pages() if results is None else results:
-            writer.write(result, JPEG if writer.needs_thumbnail and result.dpi else None)
+            writer.write(result, JPEG if FORMATS[name].needs_thumbnail and result.dpi else None)
     return stream.getvalue().decode("utf-8")
 
 

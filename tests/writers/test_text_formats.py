@@ -84,7 +84,7 @@ def test_merged_cells_stay_html() -> None:
 def test_cells_with_tags_stay_inert_in_both_spellings() -> None:
     source = "<table><tr><td>&lt;b&gt; | [x](javascript:y)</td></tr></table>"
     for tables, cell in (
-        ("md", "| &lt;b> \\| [x]&#40;javascript:y) |"),
+        ("md", "| &lt;b> \\| [x\\]&#40;javascript:y) |"),
         ("html", "<td>&lt;b&gt; | [x]&#40;javascript:y)</td>"),
     ):
         assert cell in written("md", [page(1, source)], Style(tables=tables))
