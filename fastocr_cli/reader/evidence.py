@@ -27,10 +27,10 @@ NOTHING_WEIGHT = 0.1
 
 LIKELY, SURE = 0.5, 0.9
 _KINDS = slice(min(LineKind), max(LineKind) + 1)
-_LEGIBLE_SHARE = 0.3
-"""Inked columns that must show one character for sure, other than the mark of what cannot be read.
-Printed Latin text has 0.8 to 0.9 of them, a light typewriter face 0.47, Cyrillic and text on its
-head 0.05 to 0.1, Chinese none."""
+_LEGIBLE_SHARE, _MOST_UNKNOWN = 0.3, 0.05
+"""Inked columns that must show one character for sure, and how many may show the mark of what
+cannot be read. Printed Latin text has 0.8 to 0.9 and up to 0.02 of them, a light typewriter face
+0.5; Cyrillic 0.1 to 0.4 and 0.09 to 0.5, text on its head 0.1 and 0.7, Chinese 0 and 1."""
 _STRETCH, _LEGIBLE_STRETCH, _LEGIBLE_PART = 60, 0.75, 0.12
 """A page of other writing is legible for the sake of what else is on it: stretches of so many
 columns, a third of them inked, that are sure to that share, and their share of the ink."""
@@ -148,13 +148,13 @@ class Evidence:
         self.ink: npt.NDArray[np.intp] = np.where(self.shows[..., 0] < LIKELY, best, 0)
         self._certainty = self.shows[..., 1:].max(-1) * (self.ink > 0)
         is_inked = self.ink > 0
-        is_sure = (self._certainty > SURE) & (self.ink != v.UNKNOWN)
+        is_unknown = self.ink == v.UNKNOWN
+        is_sure = (self._certainty > SURE) & ~is_unknown
         chances = self._certainty[is_inked]
         self.is_text = bool(chances.size) and float(chances.mean()) > LIKELY
-        self.is_legible = bool(chances.size) and (
-            float(is_sure[is_inked].mean()) > _LEGIBLE_SHARE
-            or _legible_part(is_inked, is_sure) > _LEGIBLE_PART
-        )
+        is_known = bool(chances.size) and float(is_unknown[is_inked].mean()) < _MOST_UNKNOWN
+        is_known &= float(is_sure[is_inked].sum()) > _LEGIBLE_SHARE * chances.size
+        self.is_legible = is_known or _legible_part(is_inked, is_sure) > _LEGIBLE_PART
 
     @property
     def words(self) -> list[Word]:

@@ -25,7 +25,8 @@ def doubtful_page(certainty: float, first: int = v.FIRST_CHARACTER) -> Evidence:
 
 
 def words_of(seen: Evidence) -> list[str]:
-    return ["".join(v.character_of(g.likeliest) or "" for g in word.glyphs) for word in seen.words]
+    words = seen.possible_words
+    return ["".join(v.character_of(g.likeliest) or "" for g in word.glyphs) for word in words]
 
 
 def test_chances_count_nothing_at_its_own_frequency() -> None:
@@ -59,8 +60,16 @@ def test_what_is_not_our_writing_is_not_read(certainty: float, status: PageStatu
     assert order.empty_status is status
 
 
-def test_a_page_that_surely_cannot_be_read_is_not() -> None:
-    assert not doubtful_page(0.99, v.UNKNOWN).is_legible
+@pytest.mark.parametrize(("rows", "is_legible"), [(0, True), (2, False), (ROWS, False)])
+def test_a_page_with_much_that_cannot_be_read_is_not_legible(rows: int, is_legible: bool) -> None:
+    """Unless there are stretches that can."""
+    page = doubtful_page(0.99)
+    page.shows[:, ::2] = 1 / page.shows.shape[-1]  # sure of every second column, of no stretch
+    page.shows[:rows, :, v.UNKNOWN] = 2.0
+    starts = np.full((ROWS, COLUMNS, v.FIRST_CHARACTER), 1e-6, np.float32)
+    columns = np.log(page.shows.reshape(ROWS, COLUMNS, 4, -1))
+    seen = Evidence(starts, columns, np.zeros((ROWS, COLUMNS, 4), np.float32))
+    assert seen.is_legible is is_legible
 
 
 def test_a_page_is_read_for_the_sake_of_the_faces_that_are_known() -> None:
