@@ -236,8 +236,10 @@ def _failed(error: Exception) -> Attempt:
 
 def _better(old: Attempt, new: Attempt, rung: Rung) -> Attempt:
     """The new attempt if it ended better, marked as a retry if it is complete."""
-    gains_text = old.is_empty and not new.is_empty
-    if not gains_text and (rung.turn or new.rank <= old.rank):
+    # Of attempts that read nothing the first says best why: writing that one could not make out,
+    # another might not even notice.
+    is_better = not new.is_empty if old.is_empty else new.rank > old.rank
+    if not is_better:
         return old
     places = tuple(place and _turned_back(place, new.turn) for place in new.reading.places)
     new = replace(new, reading=replace(new.reading, places=places))

@@ -72,7 +72,7 @@ class FakeReader:
     def _read_one(self, page: PageImage, keep: float) -> PageReading:
         status = self.behave(page, keep)
         self.pages_read.append(page.number)
-        text = mark(page) if status is not PageStatus.FAILED else ""
+        text = "" if status in (PageStatus.FAILED, PageStatus.BLANK) else mark(page)
         stats = PageStats(
             visual_tokens=100, generated_tokens=len(text), keep_all_layers=keep, decode_ms=5.0
         )

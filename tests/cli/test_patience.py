@@ -210,6 +210,15 @@ def test_a_page_that_no_turn_helps_stays_as_it_was():
     assert reader.batches == [1, 1, 1, 1]
 
 
+@pytest.mark.parametrize("notices", [lambda image: image.width_px == WIDTH, lambda image: False])
+def test_writing_that_one_attempt_could_not_make_out_is_not_called_blank_by_another(notices):
+    def behave(image, keep):
+        return PageStatus.FAILED if notices(image) else PageStatus.BLANK
+
+    (attempt,) = patient(FakeReader(behave), turns=True).read([page()])
+    assert attempt.reading.status is behave(page(), 1.0)
+
+
 def test_what_is_read_after_a_turn_stays_turned():
     """On its head and too long for the first attempt: the other scale reads it turned as well."""
 
