@@ -64,10 +64,9 @@ def run_parse(request: Request, options: Options) -> ExitCode:
             settings=text_settings(options),
             shard=options.shard,
         )
-        with Outputs(destination, options, reader, product) as outputs:
-            outputs.check(index for index, _ in mine)
+        with Outputs(destination, options, reader, product, mine) as outputs:
             pipeline = Pipeline(reader, options, journal, has_thumbnails=outputs.needs_thumbnails)
-            follow(pipeline.run(mine), len(mine), outputs, report, console, options)
+            follow(pipeline.run(outputs.checked()), len(mine), outputs, report, console, options)
             report.note_outputs(outputs.written)
         finish(request, destination, journal, reader, report, console)
     return exit_code(report, options)
