@@ -36,6 +36,11 @@ from fastocr_cli.terminal.console import Console
 from fastocr_cli.terminal.progress import Tally, make_progress
 from fastocr_cli.writers.output import write_file
 
+_ENDING_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+"""Windows has no SIGHUP."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -159,23 +164,27 @@ def tell(event: Event, console: Console) -> None:
 
 @contextmanager
 def ending_well(report: RunReport, outputs: Outputs) -> Iterator[None]:
-    """Ctrl-C and a closed pipe end the run in order; a second Ctrl-C ends it at once."""
+    """Ctrl-C, a signal to end and a closed pipe end the run in order; a second signal of the same
+    kind ends it at once."""
+    interruption = ExitCode.INTERRUPTED
 
     def first(signum: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        nonlocal interruption
+        interruption = ExitCode(128 + signum)  # as shells count
+        signal.signal(signum, signal.SIG_DFL)
         raise KeyboardInterrupt
 
-    before = _set_handler(first)
+    before = _set_handlers(first)
     try:
         yield
     except KeyboardInterrupt:
-        report.is_interrupted = True
+        report.interruption = interruption
     except BrokenPipeError:
         report.is_cut_off = True
         outputs.abandon()
     finally:
-        if before is not None:
-            signal.signal(signal.SIGINT, before)
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
 
 
 def finish(
@@ -215,12 +224,18 @@ def next_steps(report: RunReport, journal: Journal | None) -> Iterator[str]:
 
 
 def exit_code(report: RunReport, options: Options) -> ExitCode:
-    code = report.exit_code
-    return ExitCode.OK if options.exit_zero and code is not ExitCode.INTERRUPTED else code
+    is_forgiven = options.exit_zero and not report.is_interrupted
+    return ExitCode.OK if is_forgiven else report.exit_code
 
 
-def _set_handler(handler: Callable[[int, FrameType | None], None]) -> Any:
-    """The handler there was before; None outside the main thread, which alone may set one."""
+def _set_handlers(handler: Callable[[int, FrameType | None], None]) -> dict[int, Any]:
+    """The handlers there were before; none outside the main thread, which alone may set them."""
     if threading.current_thread() is not threading.main_thread():
-        return None
-    return signal.signal(signal.SIGINT, handler)
+        return {}
+    # nohup has SIGHUP ignored, and that is to stay.
+    signals = [
+        signum
+        for signum in _ENDING_SIGNALS
+        if signum == signal.SIGINT or signal.getsignal(signum) is not signal.SIG_IGN
+    ]
+    return {signum: signal.signal(signum, handler) for signum in signals}
