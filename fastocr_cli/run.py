@@ -22,7 +22,7 @@ from fastocr_cli.delivery.destination import Destination, plan
 from fastocr_cli.delivery.outputs import Outputs
 from fastocr_cli.delivery.ownership import make_folder
 from fastocr_cli.delivery.side_files import SideFile, check_side_files, report_kind
-from fastocr_cli.delivery.stdio import protected_stdout, quiet_libraries
+from fastocr_cli.delivery.stdio import forget_lost_terminal, protected_stdout, quiet_libraries
 from fastocr_cli.errors import EmptyValueError, ExitCode, UsageError
 from fastocr_cli.inputs.documents import Document
 from fastocr_cli.inputs.sources import BadInput, resolve
@@ -179,6 +179,7 @@ def ending_well(report: RunReport, outputs: Outputs) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         report.interruption = interruption
+        forget_lost_terminal()
     except BrokenPipeError:
         report.is_cut_off = True
         outputs.abandon()

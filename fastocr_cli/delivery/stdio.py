@@ -82,9 +82,15 @@ class ToldStream:
 def abandon(stream: BinaryIO | TextIO) -> None:
     """Let what a broken stream still holds vanish, so that closing it raises nothing."""
     with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        _lead_nowhere(stream.fileno())
+
+
+def forget_lost_terminal() -> None:
+    """Where the terminal behind standard error has gone, let what is still said vanish."""
+    try:
+        os.write(2, b"")
+    except OSError:
+        _lead_nowhere(2)
 
 
 def quiet_libraries() -> None:
@@ -124,6 +130,12 @@ def _descriptor(stream: object) -> int | None:
         return stream.fileno()  # type: ignore[attr-defined]
     except (OSError, ValueError, AttributeError):
         return None
+
+
+def _lead_nowhere(descriptor: int) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def _move_descriptor() -> BinaryIO:

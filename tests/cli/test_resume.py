@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import pty
 import random
 import signal
 import subprocess
@@ -182,6 +183,22 @@ def test_a_signal_to_end_is_an_interrupt_with_its_own_code(fastocr, reader, by, 
     assert {path.name for path in Path("out").iterdir()} == {".fastocr"}, "no part of a file"
     jsonschema.validate(json.loads(Path("run.json").read_text()), load_schema("report"))
     assert signal.getsignal(by) == before
+
+
+def test_a_closed_terminal_ends_the_run_in_order(tmp_path):
+    make_pdf(tmp_path / "a.pdf", 50)
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(tmp_path)
+        os.environ |= {"FAKE_LOG": "log", "FAKE_SECONDS": "0.05", "PYTHONPATH": str(ROOT)}
+        arguments = ["parse", "a.pdf", "-o", "a.md", "-b", "1", "--report", "run.json"]
+        os.execv(sys.executable, [sys.executable, "-m", "tests.cli.fakes", *arguments])
+    while not (tmp_path / "log").exists():
+        time.sleep(0.01)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == ExitCode.HUNG_UP
+    assert json.loads((tmp_path / "run.json").read_text())["exit_code"] == ExitCode.HUNG_UP
+    assert not list(tmp_path.glob("*.part"))
 
 
 def test_nohup_is_respected(fastocr, reader):
