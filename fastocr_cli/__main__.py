@@ -24,11 +24,13 @@ def run(arguments: Sequence[str]) -> int:
     """Carry out one command line; returns the exit code."""
     from fastocr_cli.cli import app, spell_out
     from fastocr_cli.commands.settings import Verbosity
+    from fastocr_cli.delivery.stdio import told_stdout
 
     spelt = spell_out(list(arguments))
     verbosity = Verbosity(is_json=_asks_for_json(spelt))
     try:
-        code = app(spelt, prog_name="fastocr", standalone_mode=False, obj=verbosity)
+        with told_stdout():
+            code = app(spelt, prog_name="fastocr", standalone_mode=False, obj=verbosity)
         return int(code or 0)
     except KeyboardInterrupt:
         _say("interrupted", "interrupted", verbosity.is_json)

@@ -22,7 +22,9 @@ class ExitCode(IntEnum):
     ENCRYPTED = 5
     PARTIAL = 6
     OUTPUT_NOT_WRITABLE = 7
+    HUNG_UP = 129
     INTERRUPTED = 130
+    TERMINATED = 143
 
 
 class FastocrError(Exception):

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
 from fastocr_cli.errors import FastocrError, InputError
-from fastocr_cli.inputs.documents import Document, printable, reported_as
+from fastocr_cli.inputs.documents import Document, file_digest, printable
 from fastocr_cli.inputs.sources import BadInput
 from fastocr_cli.options import Options
 from fastocr_cli.patience import Attempt, PatientReader
@@ -273,11 +273,6 @@ def settings_digest(options: Options, calibration: str | None = None) -> str:
 def text_settings(options: Options) -> dict[str, Any]:
     """The settings that change a page's text, by name."""
     return {name: getattr(options, name) for name in SETTINGS_THAT_MATTER}
-
-
-def file_digest(document: Document) -> str:
-    with reported_as(document.source), document.open() as stream:
-        return hashlib.file_digest(cast(Any, stream), "sha256").hexdigest()
 
 
 def _page_result(image: PageImage, status: PageStatus) -> PageResult:

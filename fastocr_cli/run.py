@@ -22,7 +22,7 @@ from fastocr_cli.delivery.destination import Destination, plan
 from fastocr_cli.delivery.outputs import Outputs
 from fastocr_cli.delivery.ownership import make_folder
 from fastocr_cli.delivery.side_files import SideFile, check_side_files, report_kind
-from fastocr_cli.delivery.stdio import protected_stdout, quiet_libraries
+from fastocr_cli.delivery.stdio import forget_lost_terminal, protected_stdout, quiet_libraries
 from fastocr_cli.errors import EmptyValueError, ExitCode, UsageError
 from fastocr_cli.inputs.documents import Document
 from fastocr_cli.inputs.sources import BadInput, resolve
@@ -35,6 +35,11 @@ from fastocr_cli.record.report import DocumentRecord, RunReport
 from fastocr_cli.terminal.console import Console
 from fastocr_cli.terminal.progress import Tally, make_progress
 from fastocr_cli.writers.output import write_file
+
+_ENDING_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+"""Windows has no SIGHUP."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +69,9 @@ def run_parse(request: Request, options: Options) -> ExitCode:
             settings=text_settings(options),
             shard=options.shard,
         )
-        with Outputs(destination, options, reader, product) as outputs:
-            outputs.check(index for index, _ in mine)
+        with Outputs(destination, options, reader, product, mine) as outputs:
             pipeline = Pipeline(reader, options, journal, has_thumbnails=outputs.needs_thumbnails)
-            follow(pipeline.run(mine), len(mine), outputs, report, console, options)
+            follow(pipeline.run(outputs.checked()), len(mine), outputs, report, console, options)
             report.note_outputs(outputs.written)
         finish(request, destination, journal, reader, report, console)
     return exit_code(report, options)
@@ -160,23 +164,28 @@ def tell(event: Event, console: Console) -> None:
 
 @contextmanager
 def ending_well(report: RunReport, outputs: Outputs) -> Iterator[None]:
-    """Ctrl-C and a closed pipe end the run in order; a second Ctrl-C ends it at once."""
+    """Ctrl-C, a signal to end and a closed pipe end the run in order; a second signal of the same
+    kind ends it at once."""
+    interruption = ExitCode.INTERRUPTED
 
     def first(signum: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        nonlocal interruption
+        interruption = ExitCode(128 + signum)  # as shells count
+        signal.signal(signum, signal.SIG_DFL)
         raise KeyboardInterrupt
 
-    before = _set_handler(first)
+    before = _set_handlers(first)
     try:
         yield
     except KeyboardInterrupt:
-        report.is_interrupted = True
+        report.interruption = interruption
+        forget_lost_terminal()
     except BrokenPipeError:
         report.is_cut_off = True
         outputs.abandon()
     finally:
-        if before is not None:
-            signal.signal(signal.SIGINT, before)
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
 
 
 def finish(
@@ -216,12 +225,18 @@ def next_steps(report: RunReport, journal: Journal | None) -> Iterator[str]:
 
 
 def exit_code(report: RunReport, options: Options) -> ExitCode:
-    code = report.exit_code
-    return ExitCode.OK if options.exit_zero and code is not ExitCode.INTERRUPTED else code
+    is_forgiven = options.exit_zero and not report.is_interrupted
+    return ExitCode.OK if is_forgiven else report.exit_code
 
 
-def _set_handler(handler: Callable[[int, FrameType | None], None]) -> Any:
-    """The handler there was before; None outside the main thread, which alone may set one."""
+def _set_handlers(handler: Callable[[int, FrameType | None], None]) -> dict[int, Any]:
+    """The handlers there were before; none outside the main thread, which alone may set them."""
     if threading.current_thread() is not threading.main_thread():
-        return None
-    return signal.signal(signal.SIGINT, handler)
+        return {}
+    # nohup has SIGHUP ignored, and that is to stay.
+    signals = [
+        signum
+        for signum in _ENDING_SIGNALS
+        if signum == signal.SIGINT or signal.getsignal(signum) is not signal.SIG_IGN
+    ]
+    return {signum: signal.signal(signum, handler) for signum in signals}

@@ -62,7 +62,7 @@ Tables = Annotated[
 Overwrite = Annotated[
     bool | None,
     _flag("--overwrite/--no-overwrite", panel=OUTPUT, default="no",
-          help="Replace files that fastocr did not write."),
+          help="Replace what fastocr did not write or wrote for another document."),
 ]
 Report = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""Standard output for the product alone, and quiet libraries.
+"""Standard output for the product alone, its failures in words, and quiet libraries.
 
 While `protected_stdout` is open, file descriptor 1 and `sys.stdout` lead to standard error, so a
 stray print of any library, in Python or in C, cannot end up in the document.
@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 
 @contextmanager
@@ -33,12 +33,64 @@ def protected_stdout() -> Iterator[BinaryIO]:
             _restore_descriptor(product)
 
 
-def abandon(stream: BinaryIO) -> None:
-    """Let what is still buffered for a closed pipe vanish, so that closing it raises nothing."""
+@contextmanager
+def told_stdout() -> Iterator[None]:
+    """What is printed in the block and cannot be written is an OutputError, whoever prints it."""
+    printed_to: Any = sys.stdout
+    if printed_to is None:  # a process may have been given none
+        yield
+        return
+    sys.stdout = told = ToldStream(printed_to)
+    try:
+        yield
+    finally:
+        sys.stdout = printed_to
+        if told.has_failed:
+            abandon(printed_to)
+
+
+class ToldStream:
+    """Standard output, by whose name its failures are told."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.has_failed = False
+
+    def write(self, text: str) -> int:
+        with self._telling():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with self._telling():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            from fastocr_cli.writers.output import output_errors  # heavy: with the writers
+
+            self.has_failed = True
+            with output_errors("standard output"):
+                raise
+
+
+def abandon(stream: BinaryIO | TextIO) -> None:
+    """Let what a broken stream still holds vanish, so that closing it raises nothing."""
     with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        _lead_nowhere(stream.fileno())
+
+
+def forget_lost_terminal() -> None:
+    """Where the terminal behind standard error has gone, let what is still said vanish."""
+    try:
+        os.write(2, b"")
+    except OSError:
+        _lead_nowhere(2)
 
 
 def quiet_libraries() -> None:
@@ -80,6 +132,12 @@ def _descriptor(stream: object) -> int | None:
         return None
 
 
+def _lead_nowhere(descriptor: int) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
 def _move_descriptor() -> BinaryIO:
     saved = os.dup(1)
     os.dup2(2, 1)
@@ -88,5 +146,6 @@ def _move_descriptor() -> BinaryIO:
 
 def _restore_descriptor(product: BinaryIO) -> None:
     os.dup2(product.fileno(), 1)
-    with suppress(BrokenPipeError):
+    # Closing flushes, which fails again where writing has failed; that is told already.
+    with suppress(OSError):
         product.close()

@@ -6,13 +6,14 @@ Knows the file system and magic numbers; knows nothing of pages.
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 from fastocr_cli.errors import InputError
 from fastocr_cli.inputs.sniff import HEAD_BYTES, Kind, describe, sniff
@@ -63,6 +64,12 @@ def document_from_bytes(data: bytes, source: str = STDIN) -> Document:
     kind = _kind_of(source, data[:HEAD_BYTES])
     relative = PurePath("stdin") if source == STDIN else PurePath(PurePath(source).name)
     return Document(storable(source), kind, relative, data=data)
+
+
+def file_digest(document: Document) -> str:
+    """SHA-256 of its bytes. Raises InputError if it cannot be read."""
+    with reported_as(document.source), document.open() as stream:
+        return hashlib.file_digest(cast(Any, stream), "sha256").hexdigest()
 
 
 def is_document(path: Path) -> bool:

@@ -66,7 +66,8 @@ class RunReport:
     settings: dict[str, Any] = field(default_factory=dict)
     shard: str | None = None
     failures: list[FastocrError] = field(default_factory=list)
-    is_interrupted: bool = False
+    interruption: ExitCode | None = None
+    """What ended the run before its time, if a signal did."""
     is_cut_off: bool = False
     tokens: int = 0
     attended: float = 0.0
@@ -126,6 +127,10 @@ class RunReport:
         return bool(self.failures or self.incomplete_pages)
 
     @property
+    def is_interrupted(self) -> bool:
+        return self.interruption is not None
+
+    @property
     def is_complete(self) -> bool:
         """Whether nothing is left that another run could do better."""
         return not (self.has_failed or self.is_interrupted or self.is_cut_off)
@@ -143,8 +148,8 @@ class RunReport:
     @property
     def exit_code(self) -> ExitCode:
         """One input that failed gives its own reason; so do many that all failed for one."""
-        if self.is_interrupted:
-            return ExitCode.INTERRUPTED
+        if self.interruption is not None:
+            return self.interruption
         if self.is_cut_off:
             return ExitCode.OK
         if not self.failures:

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import orjson
 
 from fastocr_cli.delivery.destination import Destination
-from fastocr_cli.errors import FastocrError
+from fastocr_cli.errors import FastocrError, OutputError
 from fastocr_cli.inputs.documents import printable
 from fastocr_cli.options import Options
 from fastocr_cli.record.report import DocumentRecord, RunReport
@@ -191,7 +191,12 @@ def _pages(report: RunReport) -> str:
         counted = f"{total} ({', '.join(f'{n:,} {s}' for s, n in present)})" if present else total
     if len(report.documents) == 1:
         return counted
-    files = {"unreadable": len(report.failures), "not reached": report.unread_documents}
+    unwritten = sum(isinstance(failure, OutputError) for failure in report.failures)
+    files = {
+        "unreadable": len(report.failures) - unwritten,
+        "not written": unwritten,
+        "not reached": report.unread_documents,
+    }
     return ", ".join([counted, *(f"{count:,} {fate}" for fate, count in files.items() if count)])
 
 

@@ -62,7 +62,7 @@ def test_what_we_wrote_ourselves_is_no_truth(tmp_path: Path, below: str) -> None
     path = write_pdf(tmp_path / below / "a.pdf")
     ours = path.with_suffix(".md")
     ours.write_text("as some model read it")
-    Ownership(tmp_path).note(ours)
+    Ownership(tmp_path).note(ours, [])
     (document,) = load_documents([str(path)], Options())
     assert document.truth is not None
     assert document.truth.origin == "text layer"

@@ -21,12 +21,12 @@ from fastocr_cli.results import PageImage, PageReading, PageStats, PageStatus
 Behaviour = Callable[[PageImage, float], PageStatus]
 
 
-def interrupted_at(number: int) -> Behaviour:
-    """Somebody presses Ctrl-C whenever the page of this number is read."""
+def interrupted_at(number: int, by: signal.Signals = signal.SIGINT) -> Behaviour:
+    """Somebody presses Ctrl-C, or sends that signal, whenever the page of this number is read."""
 
     def behave(page: PageImage, keep: float) -> PageStatus:
         if page.number == number:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), by)
             time.sleep(0.1)
         return PageStatus.OK
 

@@ -264,6 +264,53 @@ def test_what_we_did_not_write_is_not_replaced(fastocr, reader):
     assert fastocr("parse", "a.pdf", "-o", "a.md").code == ExitCode.OUTPUT_NOT_WRITABLE
 
 
+@pytest.mark.parametrize("output", ["out/", "out/a.md"])
+def test_what_we_wrote_for_another_document_is_not_replaced(fastocr, reader, output):
+    for folder in ("one", "two"):
+        Path(folder).mkdir()
+        make_pdf(Path(folder, "a.pdf"), 1 if folder == "one" else 2)
+    assert fastocr("parse", "one/a.pdf", "-o", output).code == 0
+    before = Path("out/a.md").read_bytes()
+    refused = fastocr("parse", "two/a.pdf", "-o", output)
+    assert refused.code == ExitCode.OUTPUT_NOT_WRITABLE
+    assert refused.err.startswith("error: out/a.md: exists and was written for another document, ")
+    assert f"{Path('one/a.pdf').resolve()}; move it away or use --overwrite" in refused.err
+    assert (Path("out/a.md").read_bytes(), reader.pages_read) == (before, [1])
+    data = Path("two/a.pdf").read_bytes()
+    assert fastocr("parse", "-", "-o", "out/a.md", stdin=data).code == ExitCode.OUTPUT_NOT_WRITABLE
+    Path("one/a.pdf").rename("moved.pdf")
+    assert fastocr("parse", "moved.pdf", "-o", "out/a.md").code == 0, "the same under a new name"
+    make_pdf(Path("moved.pdf"), 3)
+    assert fastocr("parse", "moved.pdf", "-o", "out/a.md").code == 0, "a new version of it"
+    assert fastocr("parse", "two/a.pdf", "-o", output, "--overwrite").code == 0
+    assert fastocr("parse", "two/a.pdf", "-o", output).code == 0
+
+
+def test_several_documents_in_one_file_are_replaced_together(fastocr):
+    for name in ("a.pdf", "b.pdf", "c.pdf"):
+        make_pdf(Path(name), 1)
+    assert fastocr("parse", "a.pdf", "b.pdf", "-o", "all.jsonl").code == 0
+    refused = fastocr("parse", "b.pdf", "c.pdf", "-o", "all.jsonl")
+    assert refused.code == ExitCode.OUTPUT_NOT_WRITABLE
+    assert f"another document, {Path('a.pdf').resolve()};" in refused.err
+    assert fastocr("parse", "a.pdf", "b.pdf", "c.pdf", "-o", "all.jsonl").code == 0
+
+
+def test_one_output_in_the_way_costs_no_other_document(fastocr, reader):
+    for name in ("a.pdf", "b.pdf", "c.pdf"):
+        make_pdf(Path(name), 1)
+    arguments = ("parse", "a.pdf", "b.pdf", "c.pdf", "-o", "out/")
+    assert fastocr("parse", "b.pdf", "-o", "out/").code == 0
+    Path("out/b.md").write_text("edited by hand")
+    result = fastocr(*arguments)
+    assert result.code == ExitCode.PARTIAL
+    assert result.err.count("out/b.md: exists and was not written by fastocr") == 1
+    assert "3 files: 2 pages ok, 1 not written" in result.err
+    assert Path("out/b.md").read_text() == "edited by hand"
+    assert {path.name for path in Path("out").glob("*.md")} == {"a.md", "b.md", "c.md"}
+    assert reader.pages_read == [1, 1, 1], "b.pdf was not read in vain"
+
+
 def test_output_that_cannot_be(fastocr, reader):
     make_pdf(Path("a.pdf"), 1)
     Path("file").write_text("")
@@ -309,7 +356,7 @@ def test_a_record_deleted_during_the_run_costs_no_document(fastocr, reader):
 
 def test_an_output_that_vanishes_before_it_is_noted_is_an_output_error(tmp_path):
     with pytest.raises(OutputError, match=r"gone\.md"):
-        Ownership(tmp_path).note(tmp_path / "gone.md")
+        Ownership(tmp_path).note(tmp_path / "gone.md", [])
 
 
 def test_name_of_255_bytes(fastocr):

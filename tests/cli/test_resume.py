@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import pty
 import random
 import signal
 import subprocess
@@ -12,12 +13,14 @@ import sys
 import time
 from pathlib import Path
 
+import jsonschema
 import pytest
 from PIL import Image
 
 from fastocr_cli.errors import ExitCode
 from fastocr_cli.record.calibrations import calibration_path
 from fastocr_cli.results import PageStatus
+from fastocr_cli.schemas import load_schema
 from tests.cli.fakes import interrupted_at, make_pdf
 
 ROOT = Path(__file__).parents[2]
@@ -164,6 +167,48 @@ def test_interrupt_finishes_the_record_and_says_how_to_go_on(fastocr, reader, ba
     assert fastocr(*arguments).code == 0
     assert Path("a.md").read_text().count("# page") == 8
     assert reader.pages_read[-(8 - recorded) :] == list(range(recorded + 1, 9))
+
+
+@pytest.mark.parametrize(
+    ("by", "code"),
+    [(signal.SIGTERM, ExitCode.TERMINATED), (signal.SIGHUP, ExitCode.HUNG_UP)],
+)
+def test_a_signal_to_end_is_an_interrupt_with_its_own_code(fastocr, reader, by, code):
+    before = signal.getsignal(by)
+    reader.behave = interrupted_at(3, by)
+    make_pdf(Path("a.pdf"), 4)
+    result = fastocr("parse", "a.pdf", "-o", "out/a.md", "-b", "1", "--report", "run.json")
+    assert result.code == code == 128 + by
+    assert "interrupted: 2 page(s) are on record; run the same command again" in result.err
+    assert {path.name for path in Path("out").iterdir()} == {".fastocr"}, "no part of a file"
+    jsonschema.validate(json.loads(Path("run.json").read_text()), load_schema("report"))
+    assert signal.getsignal(by) == before
+
+
+def test_a_closed_terminal_ends_the_run_in_order(tmp_path):
+    make_pdf(tmp_path / "a.pdf", 50)
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(tmp_path)
+        os.environ |= {"FAKE_LOG": "log", "FAKE_SECONDS": "0.05", "PYTHONPATH": str(ROOT)}
+        arguments = ["parse", "a.pdf", "-o", "a.md", "-b", "1", "--report", "run.json"]
+        os.execv(sys.executable, [sys.executable, "-m", "tests.cli.fakes", *arguments])
+    while not (tmp_path / "log").exists():
+        time.sleep(0.01)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == ExitCode.HUNG_UP
+    assert json.loads((tmp_path / "run.json").read_text())["exit_code"] == ExitCode.HUNG_UP
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_nohup_is_respected(fastocr, reader):
+    reader.behave = interrupted_at(1, signal.SIGHUP)
+    make_pdf(Path("a.pdf"), 2)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert fastocr("parse", "a.pdf", "-o", "a.md").code == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_the_summary_of_a_run_that_stopped_is_true(fastocr, reader):

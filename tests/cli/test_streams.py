@@ -103,6 +103,24 @@ def test_closed_pipe_ends_quietly(tmp_path):
     assert done.stderr == b"code 0\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize(
+    ("command", "unbuffered"),
+    [("parse a.pdf -q -f json", ""), ("schema", ""), ("config show", "1"), ("--help", "")],
+)
+def test_a_full_disk_behind_stdout_is_an_output_error(tmp_path, command, unbuffered):
+    make_pdf(tmp_path / "a.pdf", 2)
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.cli.fakes", *command.split()],
+            cwd=tmp_path,
+            env={**os.environ, **_FAKE, "FAKE_NOISE": "", "PYTHONUNBUFFERED": unbuffered},
+            stdout=full, stderr=subprocess.PIPE, check=False,
+        )  # fmt: skip
+    told = b"error: standard output: no space left; free some or choose another place\n"
+    assert (done.returncode, done.stderr) == (ExitCode.OUTPUT_NOT_WRITABLE, told)
+
+
 def test_json_progress_is_one_object_an_event(fastocr):
     make_pdf(Path("a.pdf"), 2)
     result = fastocr("parse", "a.pdf", "-o", "a.md", "--progress", "json", "-q")
