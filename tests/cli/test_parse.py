@@ -34,6 +34,31 @@ def test_first_minute(fastocr):
     assert visible == {"report.pdf", "report.md"}
 
 
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [
+        ("out.docx", "choose one of them, or a format with -f"),
+        ("out.CSV", "there are .md, .markdown, .json, "),
+        ("out.jsn", "did you mean .json?"),
+    ],
+)
+def test_a_suffix_that_no_format_has_is_refused(fastocr, reader, output, says):
+    make_pdf(Path("a.pdf"), 1)
+    result = fastocr("parse", "a.pdf", "-o", output)
+    assert result.code == ExitCode.USAGE
+    assert result.err.startswith(f"error: -o {output}: no format has the suffix ")
+    assert says in result.err
+    assert not reader.pages_read
+    assert list(Path().iterdir()) == [Path("a.pdf")]
+
+
+@pytest.mark.parametrize("arguments", [["out.jsn", "-f", "md"], ["out"], [".out"]], ids=" ".join)
+def test_a_name_that_leaves_the_format_to_others_may_be_any(fastocr, arguments):
+    make_pdf(Path("a.pdf"), 1)
+    assert fastocr("parse", "a.pdf", "-o", *arguments).code == ExitCode.OK
+    assert Path(arguments[0]).read_text().startswith("# page 1 ")
+
+
 def test_single_input_goes_to_stdout(fastocr):
     make_pdf(Path("a.pdf"), 2)
     result = fastocr("parse", "a.pdf")
