@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from fastocr_cli.errors import FastocrError
@@ -88,6 +89,7 @@ def make_reader(
     load: Callable[[], Reader] | None = None,
     notify: Callable[[str], None] = lambda text: None,
     on_fault: Callable[[Exception], None] = lambda error: None,
+    while_loading: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> PatientReader:
     """A reader with the options' patience; the model is loaded when the first page needs it."""
     return PatientReader(
@@ -99,6 +101,7 @@ def make_reader(
         max_retries=options.max_retries,
         notify=notify,
         on_fault=on_fault,
+        while_loading=while_loading,
     )
 
 

@@ -58,9 +58,15 @@ def run_parse(request: Request, options: Options) -> ExitCode:
     destination = plan(request.output, options.format, items, options.shard_of[1])
     check_suffix(destination, options)
     check_report(request, destination, items, options)
-    reader = make_reader(options, notify=console.warn, on_fault=console.traceback)
+    mine = share(items, options)
+    tally = Tally(len(mine))
+    reader = make_reader(
+        options,
+        notify=console.warn,
+        on_fault=console.traceback,
+        while_loading=tally.loading,
+    )
     with protected_stdout() as product, open_journal(destination, options) as journal:
-        mine = share(items, options)
         report = RunReport(
             documents={index: DocumentRecord(item.source) for index, item in mine},
             settings=text_settings(options),
@@ -69,7 +75,7 @@ def run_parse(request: Request, options: Options) -> ExitCode:
         with Outputs(destination, options, reader, product) as outputs:
             outputs.check(index for index, _ in mine)
             pipeline = Pipeline(reader, options, journal, has_thumbnails=outputs.needs_thumbnails)
-            follow(pipeline.run(mine), len(mine), outputs, report, console, options)
+            follow(pipeline.run(mine), tally, outputs, report, console, options)
             report.note_outputs(outputs.written)
         finish(request, destination, journal, reader, report, console)
     return exit_code(report, options)
@@ -142,14 +148,13 @@ def open_journal(destination: Destination, options: Options) -> Iterator[Journal
 
 def follow(
     events: Iterable[Event],
-    files: int,
+    tally: Tally,
     outputs: Outputs,
     report: RunReport,
     console: Console,
     options: Options,
 ) -> None:
     """Pass each event to those who wait for it, until the end, a failure or an interruption."""
-    tally = Tally(files)
     progress, scope = make_progress(options.progress, console.stream, console.verbosity)
     with scope, ending_well(report, outputs):
         for event in events:

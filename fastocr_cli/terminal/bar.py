@@ -41,7 +41,7 @@ class Bar:
             total=tally.pages,
             completed=report.pages,
             file=escape(_shorten(printable(tally.current), 40)),
-            figures=escape("  ".join(figures(tally, report))),
+            figures=escape("  ".join(figures(tally, report).values())),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,19 @@ def test_a_name_that_leaves_the_format_to_others_may_be_any(fastocr, arguments):
     make_pdf(Path("a.pdf"), 1)
     assert fastocr("parse", "a.pdf", "-o", *arguments).code == ExitCode.OK
     assert Path(arguments[0]).read_text().startswith("# page 1 ")
+
+
+def test_loading_the_model_is_no_part_of_the_pace(fastocr, reader, monkeypatch):
+    def load(options):
+        time.sleep(1)
+        return reader
+
+    monkeypatch.setattr("fastocr_cli.api.load_reader", load)
+    make_pdf(Path("a.pdf"), 2)
+    result = fastocr("parse", "a.pdf", "-o", "a.md", "-b", "1", "-j", "0", "--progress", "json")
+    events = [json.loads(line) for line in result.err.splitlines()]
+    first = next(event for event in events if event["event"] == "page")
+    assert first["seconds_left"] < 1
 
 
 def test_single_input_goes_to_stdout(fastocr):
