@@ -230,8 +230,22 @@ def test_config_show_tells_what_applies_where_nothing_is_set(fastocr):
     assert empty == UNSET.keys()
 
 
-def test_config_show_as_toml_can_be_read_back(fastocr):
-    Path("fastocr.toml").write_text("keep = 0.5\nformat = ['md', 'html']\n")
+def test_config_show_as_toml_is_a_template(fastocr):
+    lines = fastocr("config", "show", "--toml").out.decode().splitlines()
+    assert "# keep = 1.0" in lines
+    assert '# dpi = "auto"  # 144' in lines
+    assert all(line.startswith("# ") for line in lines)
+    names = {line.split()[1].replace("-", "_") for line in lines}
+    assert names == {f.name for f in fields(Options)} - config.NOT_IN_FILES
+    with_values = [line[2:] for line in lines if "=  #" not in line]
+    assert len(with_values) == len(lines) - 5, "mode, rtprune, pages, max-pixels, shard"
+    Path("fastocr.toml").write_text("\n".join(with_values))
+    assert config.resolve({}, environ={})[0] == Options()
+
+
+def test_config_show_as_toml_can_be_read_back(fastocr, monkeypatch):
+    monkeypatch.setenv("FASTOCR_BATCH_SIZE", "auto")
+    Path("fastocr.toml").write_text("keep = 0.5\nformat = ['md', 'html']\nbatch-size = 3\n")
     text = fastocr("config", "show", "--toml").out
     Path("fastocr.toml").write_bytes(text)
     assert config.resolve({}, environ={})[0] == Options(keep=0.5, format=("md", "html"))
