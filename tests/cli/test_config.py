@@ -141,7 +141,7 @@ def test_files_can_be_left_out_or_named(home):
         ("kepe = 0.2", "did you mean keep?"),
         ("batch_sizes = 2", "did you mean batch-size?"),
         ("colour_of_the_sky = 1", "unknown setting"),
-        ("keep = 'much'", "give a number"),
+        ("keep = 'much'", "give a share from 0 to 1, such as 0.05"),
         ("offline = 1", "give true or false"),
         ("dpi = 1.5", "give a whole number"),
         ("keep = 7", "from 0 to 1"),
@@ -228,6 +228,10 @@ def test_config_show_tells_what_applies_where_nothing_is_set(fastocr):
     assert UNSET["max_pixels"] == f"{drawn.max_pixels / 1e6:g} million"
     empty = {f.name for f in fields(Options) if getattr(Options(), f.name) in (None, (), {})}
     assert empty == UNSET.keys()
+
+
+def test_config_show_offers_no_double_negation(fastocr):
+    assert b"--no-no" not in fastocr("config", "show", "--help").out
 
 
 def test_config_show_as_toml_is_a_template(fastocr):

@@ -73,6 +73,25 @@ def test_loading_the_model_is_no_part_of_the_pace(fastocr, reader, monkeypatch):
     assert first["seconds_left"] < 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--keep", "5%"], "--keep 5%: give a share from 0 to 1, such as 0.05"),
+        (["--keep", "5"], "--keep 5: give a share of the visual tokens from 0 to 1, such as 0.25"),
+        (["--dpi", "high"], "--dpi high: give a whole number"),
+        (["--max-tokens", "1.5"], "--max-tokens 1.5: give a whole number"),
+        (["--rtprune", "2"], "--rtprune 2: give a share to drop, from 0 to less than 1, such as"),
+        (["--pages", "9"], "a.pdf: pages 9: the document has only 1 page; give pages up to 1"),
+    ],
+    ids=str,
+)
+def test_a_value_that_cannot_be_meant_is_told_with_what_can(fastocr, arguments, says):
+    make_pdf(Path("a.pdf"), 1)
+    result = fastocr("parse", "a.pdf", *arguments)
+    assert result.code == ExitCode.USAGE
+    assert result.err.startswith(f"error: {says}")
+
+
 def test_single_input_goes_to_stdout(fastocr):
     make_pdf(Path("a.pdf"), 2)
     result = fastocr("parse", "a.pdf")
