@@ -13,15 +13,29 @@ from fastocr_cli.version import __version__
 
 if TYPE_CHECKING:
     from fastocr_cli.api import parse
+    from fastocr_cli.errors import (
+        EncryptedError,
+        FastocrError,
+        InputError,
+        MissingModelError,
+        UsageError,
+    )
+    from fastocr_cli.options import Options
     from fastocr_cli.reading import Reader
     from fastocr_cli.results import PageReading, PageResult, PageStats, PageStatus
 
 __all__ = [
+    "EncryptedError",
+    "FastocrError",
+    "InputError",
+    "MissingModelError",
+    "Options",
     "PageReading",
     "PageResult",
     "PageStats",
     "PageStatus",
     "Reader",
+    "UsageError",
     "__version__",
     "parse",
 ]
@@ -29,6 +43,11 @@ __all__ = [
 _HOMES = {
     "parse": "fastocr_cli.api",
     "Reader": "fastocr_cli.reading",
+    "Options": "fastocr_cli.options",
+    **dict.fromkeys(
+        ("EncryptedError", "FastocrError", "InputError", "MissingModelError", "UsageError"),
+        "fastocr_cli.errors",
+    ),
     "PageReading": "fastocr_cli.results",
     "PageResult": "fastocr_cli.results",
     "PageStats": "fastocr_cli.results",

@@ -9,7 +9,8 @@ Prints nothing and writes no files.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from fastocr_cli.errors import FastocrError
@@ -46,7 +47,7 @@ def parse(
     workers: int | None = 0,
     offline: bool = False,
     trust_remote_code: bool = False,
-    pages: str | None = None,
+    pages: str | int | Sequence[int] | None = None,
     dpi: int | None = None,
     max_pixels: int | None = None,
     rotate: str = "auto",
@@ -58,7 +59,8 @@ def parse(
 ) -> Iterator[PageResult]:
     """Read files, folders, globs or "-" (stdin), page by page in order, as the pages are asked for.
 
-    Settings are those of `fastocr parse`; see `Options`.
+    Settings are those of `fastocr parse`; see `fastocr_cli.Options`.
+    pages: as for the command, such as "1,3-5", or page numbers from 1: 2 or [1, 3].
     workers: processes that draw pages ahead. They start the caller's script anew, so ask for some
         (or for None, which chooses) only behind `if __name__ == "__main__"`.
     reader: one that is loaded already; model, device, dtype, keep and method are then its own.
@@ -66,14 +68,14 @@ def parse(
         which the others are read. Without it the first such reason is raised.
 
     Raises UsageError at once for settings that cannot be meant, and while reading InputError,
-    EncryptedError or MissingModelError.
+    EncryptedError or MissingModelError: each a FastocrError, to be imported from `fastocr_cli`.
     """
     options = Options(
         model=model, mode=mode, device=device, dtype=dtype, keep=keep, method=method,
         fixation=dict(fixation or {}), rtprune=rtprune, rtprune_option=tuple(rtprune_option),
         max_tokens=max_tokens, max_retries=max_retries, batch_size=batch_size, workers=workers,
         offline=offline, trust_remote_code=trust_remote_code,
-        pages=pages, dpi=dpi, max_pixels=max_pixels, rotate=rotate, strict=strict,
+        pages=_page_selection(pages), dpi=dpi, max_pixels=max_pixels, rotate=rotate, strict=strict,
         password=password, recursive=recursive,
     )  # fmt: skip
     names = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
@@ -87,6 +89,7 @@ def make_reader(
     load: Callable[[], Reader] | None = None,
     notify: Callable[[str], None] = lambda text: None,
     on_fault: Callable[[Exception], None] = lambda error: None,
+    while_loading: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> PatientReader:
     """A reader with the options' patience; the model is loaded when the first page needs it."""
     return PatientReader(
@@ -98,6 +101,7 @@ def make_reader(
         max_retries=options.max_retries,
         notify=notify,
         on_fault=on_fault,
+        while_loading=while_loading,
     )
 
 
@@ -119,6 +123,13 @@ def load_reader(options: Options) -> Reader:
         revision=revision,
         mode=options.mode,
     )
+
+
+def _page_selection(pages: str | int | Sequence[int] | None) -> str | None:
+    """In the words of `--pages`; what is no page number either is left to its check."""
+    if isinstance(pages, Sequence) and not isinstance(pages, str):
+        return ",".join(map(str, pages))
+    return None if pages is None else str(pages)
 
 
 def _results(

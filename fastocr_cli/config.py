@@ -317,5 +317,10 @@ def _parse_number(kind: type, text: str, where: str) -> Any:
 
 
 def _words(kind: type) -> str:
-    names = {bool: "true or false", int: "a whole number", float: "a number", dict: "a table"}
+    names = {
+        bool: "true or false",
+        int: "a whole number",
+        float: "a share from 0 to 1, such as 0.05",  # no setting is another number
+        dict: "a table",
+    }
     return names.get(kind, "text")

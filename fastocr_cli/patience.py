@@ -9,6 +9,7 @@ is halved, for good. Knows the Reader's interface and nothing of files or output
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,7 @@ class PatientReader:
         had to shrink.
     on_fault: is given every exception that ended an attempt, which of the page's result is only a
         line; may be set later. By default nobody is.
+    while_loading: opens the scope in which the model is loaded.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class PatientReader:
         max_retries: int = 2,
         notify: Callable[[str], None] = lambda text: None,
         on_fault: Callable[[Exception], None] = lambda error: None,
+        while_loading: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._load = load
         self._identify = identify
@@ -110,10 +113,12 @@ class PatientReader:
         self._max_retries = max_retries
         self._notify = notify
         self._on_fault = on_fault
+        self._while_loading = while_loading
 
     @cached_property
     def reader(self) -> Reader:
-        reader = self._load()
+        with self._while_loading():
+            reader = self._load()
         if reader.warning is not None:
             self._notify(reader.warning)
         return reader

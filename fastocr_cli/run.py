@@ -6,6 +6,7 @@ to which stream, what an interruption means); nothing of models or formats.
 
 from __future__ import annotations
 
+import difflib
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -18,13 +19,13 @@ from typing import Any
 import orjson
 
 from fastocr_cli.api import make_reader
-from fastocr_cli.delivery.destination import Destination, plan
+from fastocr_cli.delivery.destination import SUFFIX_FORMATS, Destination, plan
 from fastocr_cli.delivery.outputs import Outputs
 from fastocr_cli.delivery.ownership import make_folder
 from fastocr_cli.delivery.side_files import SideFile, check_side_files, report_kind
 from fastocr_cli.delivery.stdio import forget_lost_terminal, protected_stdout, quiet_libraries
 from fastocr_cli.errors import EmptyValueError, ExitCode, UsageError
-from fastocr_cli.inputs.documents import Document
+from fastocr_cli.inputs.documents import Document, printable
 from fastocr_cli.inputs.sources import BadInput, resolve
 from fastocr_cli.options import Options
 from fastocr_cli.patience import PatientReader
@@ -60,10 +61,17 @@ def run_parse(request: Request, options: Options) -> ExitCode:
     check_names(request)
     items = find_inputs(request, options)
     destination = plan(request.output, options.format, items, options.shard_of[1])
+    check_suffix(destination, options)
     check_report(request, destination, items, options)
-    reader = make_reader(options, notify=console.warn, on_fault=console.traceback)
+    mine = share(items, options)
+    tally = Tally(len(mine))
+    reader = make_reader(
+        options,
+        notify=console.warn,
+        on_fault=console.traceback,
+        while_loading=tally.loading,
+    )
     with protected_stdout() as product, open_journal(destination, options) as journal:
-        mine = share(items, options)
         report = RunReport(
             documents={index: DocumentRecord(item.source) for index, item in mine},
             settings=text_settings(options),
@@ -71,7 +79,7 @@ def run_parse(request: Request, options: Options) -> ExitCode:
         )
         with Outputs(destination, options, reader, product, mine) as outputs:
             pipeline = Pipeline(reader, options, journal, has_thumbnails=outputs.needs_thumbnails)
-            follow(pipeline.run(outputs.checked()), len(mine), outputs, report, console, options)
+            follow(pipeline.run(outputs.checked()), tally, outputs, report, console, options)
             report.note_outputs(outputs.written)
         finish(request, destination, journal, reader, report, console)
     return exit_code(report, options)
@@ -90,6 +98,19 @@ def find_inputs(request: Request, options: Options) -> tuple[Document | BadInput
     if not request.inputs and request.files_from is None:
         raise UsageError("name a document, as in: fastocr parse report.pdf -o report.md")
     return resolve(request.inputs, files_from=request.files_from, recursive=options.recursive).items
+
+
+def check_suffix(destination: Destination, options: Options) -> None:
+    """Raises UsageError where the suffix of -o is to choose the format, and no format has it."""
+    path = destination.file
+    suffix = path.suffix.lower() if path is not None and not options.format else ""
+    if suffix and suffix not in SUFFIX_FORMATS:
+        near = difflib.get_close_matches(suffix, SUFFIX_FORMATS, n=1)
+        hint = f"did you mean {near[0]}?" if near else "choose one of them, or a format with -f"
+        raise UsageError(
+            f"-o {printable(str(path))}: no format has the suffix {printable(suffix)}; "
+            f"there are {', '.join(SUFFIX_FORMATS)}: {hint}"
+        )
 
 
 def check_report(
@@ -131,14 +152,13 @@ def open_journal(destination: Destination, options: Options) -> Iterator[Journal
 
 def follow(
     events: Iterable[Event],
-    files: int,
+    tally: Tally,
     outputs: Outputs,
     report: RunReport,
     console: Console,
     options: Options,
 ) -> None:
     """Pass each event to those who wait for it, until the end, a failure or an interruption."""
-    tally = Tally(files)
     progress, scope = make_progress(options.progress, console.stream, console.verbosity)
     with scope, ending_well(report, outputs):
         for event in events:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastocr_cli.bench.figures import Quotient, Row
 from fastocr_cli.bench.outcome import Outcome
-from fastocr_cli.bench.table import count
+from fastocr_cli.bench.table import count, coverage
 from fastocr_cli.figure import new_figure, save
 
 TARGET_KEEP, TARGET_KEPT = 0.05, 0.98
@@ -121,7 +121,7 @@ def _frame(axis: Any, keeps: Sequence[float]) -> None:
 def _title(outcome: Outcome) -> str:
     pages = sum(len(one.pages) for one in outcome.documents)
     return (
-        f"{Path(outcome.model).name}{outcome.reads}, {count(pages, 'page')}, "
+        f"{Path(outcome.model).name}{outcome.reads}, {count(pages, 'page')}{coverage(outcome)}, "
         f"{outcome.device}, {outcome.dtype}, "
         f"{count(outcome.threads, 'thread')}, batch {outcome.batch_size}; "
         f"band: spread of {count(outcome.rounds, 'round')}"

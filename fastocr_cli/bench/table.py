@@ -39,12 +39,13 @@ LEGEND = (
 
 def render(outcome: Outcome, width: int) -> RenderableType:
     """Everything the bench says on a terminal."""
+    columns = _columns(outcome, width)
     return Group(
         Text(_title(outcome), style="bold"),
         Text(),
-        _table(outcome, width),
+        _filled(columns, outcome),
         Text(),
-        _legend(),
+        _legend(columns),
         Text(),
         Text(_parts(outcome)),
         Text(_verdict(outcome), style="bold"),
@@ -61,9 +62,20 @@ def _title(outcome: Outcome) -> str:
     documents = count(len(outcome.documents), "document")
     return (
         f"{outcome.model}{outcome.reads}: {count(pages, 'page')} of {documents}"
-        f" on {outcome.device}, {outcome.dtype}, {count(outcome.threads, 'thread')}, "
-        f"batch {outcome.batch_size}, {count(outcome.rounds, 'round')}"
+        f"{coverage(outcome)} on {outcome.device}, {outcome.dtype}, "
+        f"{count(outcome.threads, 'thread')}, batch {outcome.batch_size}, "
+        f"{count(outcome.rounds, 'round')}"
     )
+
+
+def coverage(outcome: Outcome) -> str:
+    """Which pages accuracy counts, to go behind the number of all; nothing where it is all."""
+    with_truth = sum(len(one.pages) for one in outcome.documents if one.truth)
+    if with_truth == sum(len(one.pages) for one in outcome.documents):
+        return ""
+    if not with_truth:
+        return " (no page with a truth)"
+    return f" (accuracy over the {count(with_truth, 'page')} with a truth)"
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,7 @@ class _Column:
     is_essential: bool = True
 
 
-def _columns(outcome: Outcome) -> list[_Column]:
+def _all_columns(outcome: Outcome) -> list[_Column]:
     has_truth = any(row.cer is not None for row in outcome.rows)
     is_prefill_pruned = any(row.method.startswith("rtprune") for row in outcome.rows)
     accuracy = [
@@ -98,18 +110,17 @@ def _columns(outcome: Outcome) -> list[_Column]:
     ]
 
 
-def _table(outcome: Outcome, width: int) -> Table:
-    """Where it is not to be wider than `width`, it leaves some figures to --json."""
-    columns = _columns(outcome)
-    whole = _filled(columns, outcome)
-    if _width_of(whole) <= width:
-        return whole
-    return _filled([one for one in columns if one.is_essential], outcome)
+def _columns(outcome: Outcome, width: int) -> list[_Column]:
+    """Where the table is not to be wider than `width`, it leaves some figures to --json."""
+    columns = _all_columns(outcome)
+    if _width_of(_filled(columns, outcome)) <= width:
+        return columns
+    return [one for one in columns if one.is_essential]
 
 
 def whole_width(outcome: Outcome) -> int:
     """Columns of a screen that the table takes with all its figures."""
-    return _width_of(_filled(_columns(outcome), outcome))
+    return _width_of(_filled(_all_columns(outcome), outcome))
 
 
 def _width_of(table: Table) -> int:
@@ -126,10 +137,13 @@ def _filled(columns: Sequence[_Column], outcome: Outcome) -> Table:
     return table
 
 
-def _legend() -> Table:
+def _legend(columns: Sequence[_Column]) -> Table:
+    """The terms that are in the table's headings."""
+    headings = [" ".join(one.heading.replace("-\n", "").split()) for one in columns]
     grid = Table.grid(padding=(0, 2, 0, 0))
     for term, meaning in LEGEND:
-        grid.add_row(Text(term, style="dim bold"), Text(meaning, style="dim"))
+        if any(part in heading for part in term.split(", ") for heading in headings):
+            grid.add_row(Text(term, style="dim bold"), Text(meaning, style="dim"))
     return grid
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fastocr_cli.config import DEFAULT, NOT_IN_FILES, Setting, resolve
+from fastocr_cli.config import AUTO, DEFAULT, NOT_IN_FILES, Setting, resolve
 from fastocr_cli.options import UNSET
 
 app = typer.Typer(no_args_is_help=True, help="Settings, and where they come from.")
@@ -24,8 +24,10 @@ def show(
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Settings file in place of fastocr.toml.")
     ] = None,
-    no_config: Annotated[bool, typer.Option(help="Read no settings files.")] = False,
-    toml: Annotated[bool, typer.Option(help="Print what could stand in fastocr.toml.")] = False,
+    no_config: Annotated[bool, typer.Option("--no-config", help="Read no settings files.")] = False,
+    toml: Annotated[
+        bool, typer.Option("--toml", help="Print a fastocr.toml, with defaults as comments.")
+    ] = False,
 ) -> None:
     """Show each setting with its value and its origin."""
     _, settings = resolve({}, config_file=config, use_files=not no_config)
@@ -41,13 +43,19 @@ def as_table(settings: Mapping[str, Setting]) -> list[str]:
 
 
 def as_toml(settings: Mapping[str, Setting]) -> list[str]:
-    """Settings that are not at their default, in the form of `fastocr.toml`."""
-    chosen = {
-        name: setting.value
-        for name, setting in settings.items()
-        if setting.origin != DEFAULT and setting.value is not None and name not in NOT_IN_FILES
-    }
-    return [f"{_spelt(name)} = {_toml_value(value)}" for name, value in chosen.items()]
+    """A `fastocr.toml` of what is set, and of every default behind a comment sign."""
+    return [
+        _toml_line(name, setting) for name, setting in settings.items() if name not in NOT_IN_FILES
+    ]
+
+
+def _toml_line(name: str, setting: Setting) -> str:
+    """Where nothing is set, what applies then is said behind it."""
+    value = "auto" if setting.value is None and name in AUTO else setting.value
+    line = f"{_spelt(name)} =" if value is None else f"{_spelt(name)} = {_toml_value(value)}"
+    if setting.value in (None, (), {}):
+        line += f"  # {UNSET[name]}"
+    return f"# {line}" if setting.origin == DEFAULT or value is None else line
 
 
 def _spelt(name: str) -> str:
@@ -71,6 +79,6 @@ def _toml_value(value: Any) -> str:
     import json
 
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{k} = {_toml_value(v)}" for k, v in value.items()) + " }"
+        return "{" + ", ".join(f"{k} = {_toml_value(v)}" for k, v in value.items()) + "}"
     # JSON's spelling of texts, numbers, booleans and lists of them is TOML's too.
     return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)

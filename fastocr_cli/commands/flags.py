@@ -1,6 +1,7 @@
 """The spelling and the help of every flag of `fastocr parse`, grouped as the help shows them.
 
-Values default to None, which means "not given": what applies then is decided by `config.py`.
+Values default to None, which means "not given": what applies then is decided by `config.py`, which
+also reads the numbers, so that a fault in one is told in the same words wherever it stands.
 Defaults are quoted from `Options`, so that the help cannot disagree with the code.
 """
 
@@ -76,7 +77,7 @@ Model = Annotated[
           help="The reader that ships with fastocr, a folder, or a Hugging Face model."),
 ]
 Keep = Annotated[
-    float | None,
+    str | None,
     _flag("--keep", panel=READING, metavar="SHARE", default=_of("keep"),
           help="Share of the visual tokens each decoding step attends to; 1 keeps all."),
 ]
@@ -111,12 +112,12 @@ DType = Annotated[
           help="Precision of the model."),
 ]
 MaxTokens = Annotated[
-    int | None,
+    str | None,
     _flag("--max-tokens", panel=READING, metavar="N", default=_of("max_tokens"),
           help="Most tokens a page may take."),
 ]
 MaxRetries = Annotated[
-    int | None,
+    str | None,
     _flag("--max-retries", panel=READING, metavar="N", default=_of("max_retries"),
           help="Further attempts at a page that loops, is cut short or fails; more than 2 are "
                "never made."),
@@ -145,12 +146,12 @@ Pages = Annotated[
           help="Pages of each document, counted from 1."),
 ]
 Dpi = Annotated[
-    int | None,
+    str | None,
     _flag("--dpi", panel=PAGES, metavar="N", default=_of("dpi"),
           help="Resolution at which PDF pages are drawn."),
 ]
 MaxPixels = Annotated[
-    int | None,
+    str | None,
     _flag("--max-pixels", panel=PAGES, metavar="N", default=_of("max_pixels"),
           help="Draw larger pages at a lower resolution."),
 ]

@@ -33,10 +33,10 @@ class PageSelection:
         for first, last in self.ranges:
             start, stop = first or page_count, last or page_count
             if stop > page_count or start > page_count:
-                have = "1 page" if page_count == 1 else f"{page_count} pages"
+                have = "only 1 page" if page_count == 1 else f"{page_count} pages"
                 raise UsageError(
-                    f"{source}: pages {self.text} asks for page {max(start, stop)}, but the "
-                    f"document has {have}; give pages up to {page_count}, or end"
+                    f"{source}: pages {self.text}: the document has {have}; "
+                    f"give pages up to {page_count}, or end"
                 )
             wanted.update(range(start, stop + 1))
         return tuple(sorted(wanted))

@@ -7,6 +7,8 @@ used only for a hub id that is not in the local cache, and never when offline.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from huggingface_hub.errors import StrictDataclassError
 from jinja2 import TemplateError
 from safetensors import SafetensorError
 from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig, __version__
+from transformers.utils import logging as transformers_logging
 
 from fastocr_cli.decoding import attention
 from fastocr_cli.errors import MissingModelError, UsageError
@@ -86,7 +89,8 @@ def load_adapter(
     )
     try:
         config = _load_config(request)
-        adapter = _family_class(config.model_type).load(request, config)
+        with _without_loading_bars():
+            adapter = _family_class(config.model_type).load(request, config)
     except ImportError as error:
         raise MissingModelError(f"{name_or_path} needs a library: {_first_line(error)}") from error
     except SafetensorError as error:
@@ -97,6 +101,21 @@ def load_adapter(
     if mode is not None:
         adapter.use_mode(mode)
     return adapter
+
+
+@contextmanager
+def _without_loading_bars() -> Iterator[None]:
+    """transformers draws a bar for each load, on the screen of whoever uses this as a library. The
+    hub's bars are not meant: a download is long."""
+
+    def silent(factory: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return factory(*args, **{**kwargs, "disable": True})
+
+    before = transformers_logging.set_tqdm_hook(silent)
+    try:
+        yield
+    finally:
+        transformers_logging.set_tqdm_hook(before)
 
 
 def choose_device(name: str) -> torch.device:

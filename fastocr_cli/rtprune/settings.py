@@ -50,7 +50,8 @@ class RTPruneSettings:
 
     def __post_init__(self) -> None:
         if self.drop is not None and not 0 <= self.drop < 1:
-            raise SettingError("rtprune", self.drop, "drop a share from 0 up to but not 1")
+            reason = "give a share to drop, from 0 to less than 1, such as 0.25"
+            raise SettingError("rtprune", f"{self.drop:g}", reason)
         if self.temperature is not None:
             if self.merge not in PLAN_TEMPERATURES:
                 reason = "has no plan, so no temperature"

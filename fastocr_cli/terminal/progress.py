@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, TextIO
 
@@ -24,7 +25,8 @@ FEWEST_SECONDS_BETWEEN_LINES = 2.0
 
 @dataclass
 class Tally:
-    """How much there is and how much is done. Pages of files not yet opened are estimated."""
+    """How much there is, how much is done and how fast. Pages of files not yet opened are
+    estimated; the time in which the model was loaded is left out of the pace."""
 
     files: int
     files_opened: int = 0
@@ -32,6 +34,18 @@ class Tally:
     files_done: int = 0
     pages_known: int = 0
     current: str = ""
+    is_loading: bool = False
+    seconds_loading: float = 0.0
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """The scope in which the model is loaded."""
+        self.is_loading, began = True, time.monotonic()
+        try:
+            yield
+        finally:
+            self.is_loading = False
+            self.seconds_loading += time.monotonic() - began
 
     def add(self, event: Event) -> None:
         match event:
@@ -62,8 +76,13 @@ class Tally:
     def _unopened(self) -> int:
         return max(self.files - self.files_opened - self.files_failed, 0)
 
+    def pages_per_second(self, report: RunReport) -> float:
+        """Pages read in this run over the time there was to read them."""
+        seconds = report.seconds - self.seconds_loading
+        return (report.pages - report.resumed) / seconds if seconds > 0 else 0.0
+
     def seconds_left(self, report: RunReport) -> float | None:
-        rate = report.pages_per_second
+        rate = self.pages_per_second(report)
         return max(self.pages - report.pages, 0) / rate if rate else None
 
 
@@ -130,7 +149,7 @@ class JsonLines:
             "pages_done": report.pages,
             "pages": tally.pages,
             "pages_estimated": tally.is_estimated,
-            "pages_per_second": report.pages_per_second,
+            "pages_per_second": tally.pages_per_second(report),
             "seconds_left": tally.seconds_left(report),
             "kept": report.kept,
         }
@@ -140,21 +159,23 @@ class JsonLines:
 def line(tally: Tally, report: RunReport) -> str:
     """Such as `12/73 pages, 0/1 files, 0.52 pages/s, 1 min 57 s left, kept 25 %: faq.pdf`; a total
     that is an estimate reads `~73`."""
-    return f"{', '.join(figures(tally, report))}: {printable(tally.current)}"
+    return f"{', '.join(figures(tally, report).values())}: {printable(tally.current)}"
 
 
-def figures(tally: Tally, report: RunReport) -> list[str]:
+def figures(tally: Tally, report: RunReport) -> dict[str, str]:
     """What is done, how fast, how much is left and how much of the page was attended to."""
-    found = [
-        f"{report.pages:,}/{'~' if tally.is_estimated else ''}{tally.pages:,} pages",
-        f"{tally.files_done:,}/{tally.files:,} files",
-        f"{speed(report.pages_per_second)} pages/s",
-    ]
+    found = {
+        "pages": f"{report.pages:,}/{'~' if tally.is_estimated else ''}{tally.pages:,} pages",
+        "files": f"{tally.files_done:,}/{tally.files:,} files",
+    }
     left = tally.seconds_left(report)
-    if left is not None:
-        found.append(f"{duration(left)} left")
+    if tally.is_loading:
+        found["left"] = "loading the model"
+    elif left is not None:
+        found["pace"] = f"{speed(tally.pages_per_second(report))} pages/s"
+        found["left"] = f"{duration(left)} left"
     if report.kept is not None:
-        found.append(f"kept {report.kept:.0%}")
+        found["kept"] = f"kept {report.kept:.0%}"
     return found
 
 

@@ -22,7 +22,7 @@ from fastocr_cli.bench.table import print_outcome, whole_width
 from fastocr_cli.errors import OutputError
 from fastocr_cli.record.revision import revision_of
 from fastocr_cli.schemas import load_schema
-from tests.bench.made_up import outcome
+from tests.bench.made_up import document, outcome
 
 
 def printed(result: Outcome, width: int | None = None) -> str:
@@ -92,6 +92,27 @@ def test_nothing_is_cut_off_however_long_it_is() -> None:
     [line] = [line for line in text.splitlines() if line.startswith(name)]
     assert line.count("12.34 ±2.75") == 4
     assert "12,345" in line
+
+
+def test_the_heading_says_which_pages_accuracy_counts() -> None:
+    made = outcome()
+    assert "1 page of 1 document on cpu" in " ".join(printed(made).split())
+    some = replace(made, documents=(document(pages=2), document(truth=None)))
+    words = "3 pages of 2 documents (accuracy over the 2 pages with a truth) on cpu"
+    assert words in " ".join(printed(some).split())
+    assert "1 page of 1 document (no page with a truth)" in printed(outcome(truth=None))
+
+
+def test_the_legend_tells_of_what_the_table_has() -> None:
+    def terms(text: str) -> list[str]:
+        return [line.split("  ")[0] for line in text.splitlines()]
+
+    for term in ("keep", "attended", "wrong, found", "kept", "as dense", "endless", "x dense"):
+        assert term in terms(printed(outcome())), term
+    without = terms(printed(outcome(truth=None)))
+    assert "as dense" in without
+    assert not {"wrong, found", "kept"} & set(without)
+    assert "attended" not in terms(printed(outcome(), width=80))
 
 
 def test_parts_are_named() -> None:

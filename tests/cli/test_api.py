@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import fastocr_cli
 from fastocr_cli import parse
 from fastocr_cli.errors import EncryptedError, InputError, UsageError
 from fastocr_cli.results import PageStatus
@@ -67,6 +68,28 @@ def test_impossible_settings_are_refused_at_once(two):
         parse(two[0], kep=0.5)
 
 
+@pytest.mark.parametrize("pages", ["1,3", [1, 3], (3, 1), range(1, 4, 2)], ids=repr)
+def test_pages_may_be_text_or_numbers(two, pages):
+    read = parse(two[0], pages=pages, reader=FakeReader())
+    assert [page.number for page in read] == [1, 3]
+
+
+def test_a_page_may_be_a_number(two):
+    assert [page.number for page in parse(two[0], pages=2, reader=FakeReader())] == [2]
+
+
+@pytest.mark.parametrize("pages", [0, -1, 1.5, [], [0], ["x"], {2}], ids=repr)
+def test_pages_that_are_none_are_refused_at_once(two, pages):
+    with pytest.raises(UsageError, match="pages"):
+        parse(two[0], pages=pages)
+
+
+def test_what_the_package_names_is_there():
+    for name in fastocr_cli.__all__:
+        assert getattr(fastocr_cli, name) is not None
+    assert fastocr_cli.InputError is InputError
+
+
 def test_errors_are_raised_or_told(two, tmp_path):
     locked = make_pdf(tmp_path / "locked.pdf", 1, password="x")
     with pytest.raises(InputError):
@@ -88,7 +111,7 @@ def test_help_and_version_load_neither_torch_nor_the_rasterisers():
     code = (
         "import sys\n"
         "from fastocr_cli.__main__ import run\n"
-        "import fastocr_cli\n"
+        "from fastocr_cli import InputError\n"
         "assert run(sys.argv[1:]) == 0\n"
         "heavy = {'torch', 'transformers', 'pymupdf', 'PIL', 'numpy'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"

@@ -141,7 +141,7 @@ def test_files_can_be_left_out_or_named(home):
         ("kepe = 0.2", "did you mean keep?"),
         ("batch_sizes = 2", "did you mean batch-size?"),
         ("colour_of_the_sky = 1", "unknown setting"),
-        ("keep = 'much'", "give a number"),
+        ("keep = 'much'", "give a share from 0 to 1, such as 0.05"),
         ("offline = 1", "give true or false"),
         ("dpi = 1.5", "give a whole number"),
         ("keep = 7", "from 0 to 1"),
@@ -230,8 +230,26 @@ def test_config_show_tells_what_applies_where_nothing_is_set(fastocr):
     assert empty == UNSET.keys()
 
 
-def test_config_show_as_toml_can_be_read_back(fastocr):
-    Path("fastocr.toml").write_text("keep = 0.5\nformat = ['md', 'html']\n")
+def test_config_show_offers_no_double_negation(fastocr):
+    assert b"--no-no" not in fastocr("config", "show", "--help").out
+
+
+def test_config_show_as_toml_is_a_template(fastocr):
+    lines = fastocr("config", "show", "--toml").out.decode().splitlines()
+    assert "# keep = 1.0" in lines
+    assert '# dpi = "auto"  # 144' in lines
+    assert all(line.startswith("# ") for line in lines)
+    names = {line.split()[1].replace("-", "_") for line in lines}
+    assert names == {f.name for f in fields(Options)} - config.NOT_IN_FILES
+    with_values = [line[2:] for line in lines if "=  #" not in line]
+    assert len(with_values) == len(lines) - 5, "mode, rtprune, pages, max-pixels, shard"
+    Path("fastocr.toml").write_text("\n".join(with_values))
+    assert config.resolve({}, environ={})[0] == Options()
+
+
+def test_config_show_as_toml_can_be_read_back(fastocr, monkeypatch):
+    monkeypatch.setenv("FASTOCR_BATCH_SIZE", "auto")
+    Path("fastocr.toml").write_text("keep = 0.5\nformat = ['md', 'html']\nbatch-size = 3\n")
     text = fastocr("config", "show", "--toml").out
     Path("fastocr.toml").write_bytes(text)
     assert config.resolve({}, environ={})[0] == Options(keep=0.5, format=("md", "html"))

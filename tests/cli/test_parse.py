@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,63 @@ def test_first_minute(fastocr):
     assert Path("report.md").read_text().startswith("# page 1 ")
     visible = {p.name for p in Path().iterdir() if not p.name.startswith(".")}
     assert visible == {"report.pdf", "report.md"}
+
+
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [
+        ("out.docx", "choose one of them, or a format with -f"),
+        ("out.CSV", "there are .md, .markdown, .json, "),
+        ("out.jsn", "did you mean .json?"),
+    ],
+)
+def test_a_suffix_that_no_format_has_is_refused(fastocr, reader, output, says):
+    make_pdf(Path("a.pdf"), 1)
+    result = fastocr("parse", "a.pdf", "-o", output)
+    assert result.code == ExitCode.USAGE
+    assert result.err.startswith(f"error: -o {output}: no format has the suffix ")
+    assert says in result.err
+    assert not reader.pages_read
+    assert list(Path().iterdir()) == [Path("a.pdf")]
+
+
+@pytest.mark.parametrize("arguments", [["out.jsn", "-f", "md"], ["out"], [".out"]], ids=" ".join)
+def test_a_name_that_leaves_the_format_to_others_may_be_any(fastocr, arguments):
+    make_pdf(Path("a.pdf"), 1)
+    assert fastocr("parse", "a.pdf", "-o", *arguments).code == ExitCode.OK
+    assert Path(arguments[0]).read_text().startswith("# page 1 ")
+
+
+def test_loading_the_model_is_no_part_of_the_pace(fastocr, reader, monkeypatch):
+    def load(options):
+        time.sleep(1)
+        return reader
+
+    monkeypatch.setattr("fastocr_cli.api.load_reader", load)
+    make_pdf(Path("a.pdf"), 2)
+    result = fastocr("parse", "a.pdf", "-o", "a.md", "-b", "1", "-j", "0", "--progress", "json")
+    events = [json.loads(line) for line in result.err.splitlines()]
+    first = next(event for event in events if event["event"] == "page")
+    assert first["seconds_left"] < 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--keep", "5%"], "--keep 5%: give a share from 0 to 1, such as 0.05"),
+        (["--keep", "5"], "--keep 5: give a share of the visual tokens from 0 to 1, such as 0.25"),
+        (["--dpi", "high"], "--dpi high: give a whole number"),
+        (["--max-tokens", "1.5"], "--max-tokens 1.5: give a whole number"),
+        (["--rtprune", "2"], "--rtprune 2: give a share to drop, from 0 to less than 1, such as"),
+        (["--pages", "9"], "a.pdf: pages 9: the document has only 1 page; give pages up to 1"),
+    ],
+    ids=str,
+)
+def test_a_value_that_cannot_be_meant_is_told_with_what_can(fastocr, arguments, says):
+    make_pdf(Path("a.pdf"), 1)
+    result = fastocr("parse", "a.pdf", *arguments)
+    assert result.code == ExitCode.USAGE
+    assert result.err.startswith(f"error: {says}")
 
 
 def test_single_input_goes_to_stdout(fastocr):

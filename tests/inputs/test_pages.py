@@ -47,9 +47,9 @@ def test_nonsense_is_refused_and_says_what_to_give(text: str) -> None:
         parse_pages(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "page"), [("4", 4), ("1-9", 9), ("5-end", 5), ("999999999", 999999999)]
-)
-def test_a_page_outside_the_document_is_named(text: str, page: int) -> None:
-    with pytest.raises(UsageError, match=f"x.pdf: pages {text} asks for page {page}.*3 pages"):
+@pytest.mark.parametrize("text", ["4", "1-9", "5-end", "999999999"])
+def test_pages_outside_the_document_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=f"x.pdf: pages {text}: the document has 3 pages; give"):
         parse_pages(text).numbers(3, "x.pdf")
+    with pytest.raises(UsageError, match="only 1 page; give pages up to 1, or end"):
+        parse_pages(text).numbers(1, "x.pdf")

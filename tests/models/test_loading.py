@@ -17,6 +17,7 @@ from fastocr_cli.machine.health import examine
 from fastocr_cli.models import loading, names
 from fastocr_cli.models.generic import GenericAdapter
 from fastocr_cli.models.loading import FAMILIES, choose_device, choose_dtype, load_adapter
+from tests.models.tiny_reader import tiny_reader
 
 Checkpoint = Callable[[str], Path]
 
@@ -43,6 +44,13 @@ def empty_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+
+
+def test_loading_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = tiny_reader(tmp_path)
+    capfd.readouterr()
+    load_adapter(str(folder), device="cpu")
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.usefixtures("no_network", "empty_hub")

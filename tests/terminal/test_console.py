@@ -85,7 +85,7 @@ def test_estimate_counts_files_not_yet_opened():
     tally, report = Tally(files=3), RunReport()
     fill(report, tally, [PageStatus.OK] * 4)
     assert tally.pages == 12
-    assert figures(tally, report)[0] == "4/~12 pages"
+    assert figures(tally, report)["pages"] == "4/~12 pages"
     report.seconds = 2.0
     assert tally.seconds_left(report) == pytest.approx(4.0)
 
@@ -96,7 +96,24 @@ def test_what_failed_is_no_longer_estimated():
     opened = DocumentOpened(1, "a.pdf", 4)
     report.add(opened)
     tally.add(opened)
-    assert figures(tally, report)[0] == "0/4 pages"
+    assert figures(tally, report)["pages"] == "0/4 pages"
+
+
+def test_the_pace_leaves_out_how_long_the_model_took_to_load(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("fastocr_cli.terminal.progress.time.monotonic", lambda: now[0])
+    tally, report = Tally(files=1), RunReport(started=0.0)
+    opened = DocumentOpened(0, "a.pdf", 11)
+    report.add(opened)
+    tally.add(opened)
+    assert figures(tally, report).keys() == {"pages", "files"}
+    with tally.loading():
+        assert figures(tally, report)["left"] == "loading the model"
+        now[0] = 9.0
+    now[0] = 10.0
+    report.add(PageDone(0, make_result(1), key(1)))
+    assert figures(tally, report)["pace"] == "1.0 pages/s"
+    assert figures(tally, report)["left"] == "10.0 s left"
 
 
 def test_plain_lines_are_rare(monkeypatch):
