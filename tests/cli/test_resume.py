@@ -169,6 +169,15 @@ def test_interrupt_finishes_the_record_and_says_how_to_go_on(fastocr, reader, ba
     assert reader.pages_read[-(8 - recorded) :] == list(range(recorded + 1, 9))
 
 
+@pytest.fixture
+def heeded_hangups():
+    """As in a terminal, though the tests may run under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("heeded_hangups")
 @pytest.mark.parametrize(
     ("by", "code"),
     [(signal.SIGTERM, ExitCode.TERMINATED), (signal.SIGHUP, ExitCode.HUNG_UP)],
@@ -185,6 +194,7 @@ def test_a_signal_to_end_is_an_interrupt_with_its_own_code(fastocr, reader, by, 
     assert signal.getsignal(by) == before
 
 
+@pytest.mark.usefixtures("heeded_hangups")
 def test_a_closed_terminal_ends_the_run_in_order(tmp_path):
     make_pdf(tmp_path / "a.pdf", 50)
     process, terminal = pty.fork()
@@ -193,7 +203,8 @@ def test_a_closed_terminal_ends_the_run_in_order(tmp_path):
         os.environ |= {"FAKE_LOG": "log", "FAKE_SECONDS": "0.05", "PYTHONPATH": str(ROOT)}
         arguments = ["parse", "a.pdf", "-o", "a.md", "-b", "1", "--report", "run.json"]
         os.execv(sys.executable, [sys.executable, "-m", "tests.cli.fakes", *arguments])
-    while not (tmp_path / "log").exists():
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "log").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == ExitCode.HUNG_UP
