@@ -13,6 +13,7 @@ import os
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,12 +33,6 @@ class Origin(NamedTuple):
 
     place: str | None
     sha256: str
-
-    def is_of(self, document: Document) -> bool:
-        """A changed version of the same path is the same document. Raises InputError."""
-        if self.place is not None and self.place == place_of(document):
-            return True
-        return self.sha256 == file_digest(document)
 
 
 def place_of(document: Document) -> str | None:
@@ -74,8 +69,13 @@ class Ownership:
                 f"{printable(str(path))}: exists and was not written by fastocr, or was changed "
                 "since; move it away or use --overwrite"
             )
+        # A changed version of the same path is the same document.
+        places = {place_of(document) for document in documents} - {None}
+        digest_of = cache(file_digest)  # each is read once, however many origins there are
         for origin in self._origins_of(path):
-            if not any(origin.is_of(document) for document in documents):
+            if origin.place not in places and all(
+                digest_of(one) != origin.sha256 for one in documents
+            ):
                 other = printable(origin.place or "one from stdin")
                 raise OutputError(
                     f"{printable(str(path))}: exists and was written for another document, "
@@ -96,7 +96,7 @@ class Ownership:
             stream.write(orjson.dumps(record) + b"\n")
 
     def _origins_of(self, path: Path) -> tuple[Origin, ...]:
-        """None for a file that is absent, or was written before documents were noted."""
+        """Nothing for a file that is absent, or was written before documents were noted."""
         known = self._origins.get(self._name(path))
         return known.get(_digest(path), ()) if known and path.is_file() else ()
 

@@ -42,19 +42,23 @@ Grey = npt.NDArray[np.uint8]
 
 def text_em(grey: Grey) -> float | None:
     """The usual em of the page's text in px, None where no text is seen. grey: [H, W]."""
-    ink = ink_mask(grey)
+    return _em_of(ink_mask(grey))
+
+
+def _em_of(ink: npt.NDArray[np.bool_]) -> float | None:
     if not ink.any():
         return None
-    guess = _bar_em(ink, max(8.0, grey.shape[1] / 60))  # only says how far to smear
+    guess = _bar_em(ink, max(8.0, ink.shape[1] / 60))  # only says how far to smear
     return guess and _bar_em(ink, guess)
 
 
 def has_large_type(grey: Grey) -> bool:
     """Whether there may be headlines, type half as large again as the usual. grey: [H, W]."""
-    em = text_em(grey)
+    ink = ink_mask(grey)
+    em = _em_of(ink)
     if em is None:
         return False
-    heights = _run_lengths(_smeared(ink_mask(grey), round(_REACH * em)))
+    heights = _run_lengths(_smeared(ink, round(_REACH * em)))
     return bool(np.count_nonzero(heights > _LARGE_BAR * em) > em)
 
 
