@@ -34,14 +34,19 @@ cannot be read. Printed Latin text has 0.8 to 0.9 and up to 0.02 of them, a ligh
 _STRETCH, _LEGIBLE_STRETCH, _LEGIBLE_PART = 60, 0.75, 0.12
 """A page of other writing is legible for the sake of what else is on it: stretches of so many
 columns, a third of them inked, that are sure to that share, and their share of the ink."""
-_NEW_CHARACTER, _SAME_CHARACTER = 0.5, 0.15
-"""Chance of an edge that parts columns which show the same, or different, characters."""
+_ANOTHER_CHARACTER = 0.03
+"""Chance of an edge that parts columns which show different characters."""
 _SPACE = (0.7, 0.2, 0.05)
 """Chance of a word's beginning that makes 0, 1 or 2 blank columns a space."""
 _MOST_BLANK = len(_SPACE)
 """Blank columns that always are one."""
-_ROOM_WEIGHT, _ROOM = 6.0, 2.1
-"""How much it tells against two characters that their ink is less than that many of one."""
+_EDGE_WEIGHT, _ROOM_WEIGHT, _OWN_WEIGHT = 0.83, 2.0, 4.7
+_ROOM = 1.77
+"""Two of a character rather than one: how much it tells that there is an edge within, and that
+there is room for more than so many, of the usual width and of the page's own."""
+_FEW_SEEN = 2.0
+"""How many of a character of the usual width those seen on the page are weighed against."""
+_TINY = 1e-6
 _TWIN_SHARE, _COPY_SHARE = 0.35, 0.65
 """How much of what a row shows the row beside must show for both to be seeing the same text, about
 a word and of the word itself."""
@@ -212,42 +217,69 @@ class Evidence:
         return row + height / weight
 
     def _glyphs(self, row: int) -> list[Glyph]:
-        """The characters of a row. A single column that shows nothing for certain is the seam
-        between two of them."""
-        ink, edges = self.ink[row], self._edges[row]
+        return [part for glyph in self._stretches[row] for part in self._parted(glyph)]
+
+    @cached_property
+    def _stretches(self) -> list[list[Glyph]]:
+        return [self._stretches_of(row) for row in range(len(self.ink))]
+
+    def _stretches_of(self, row: int) -> list[Glyph]:
+        """What shows one character, however often it stands there. A single column that shows
+        nothing for certain is the seam between two of them."""
+        ink = self.ink[row]
         before = np.concatenate([[0], ink[:-1]])
-        least = np.where(ink == before, _NEW_CHARACTER, _SAME_CHARACTER)
-        begins = (ink > 0) & ((before == 0) | (edges > least))
-        starts = np.flatnonzero(begins)
+        is_edge = self._edges[row] > _ANOTHER_CHARACTER
+        starts = np.flatnonzero((ink > 0) & ((before == 0) | ((ink != before) & is_edge)))
         blanks = np.flatnonzero(np.append(ink, 0) == 0)
         stops = np.minimum(np.append(starts[1:], len(ink)), blanks[blanks.searchsorted(starts)])
-        glyphs = []
+        stretches: list[Glyph] = []
         for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-            chances = self.shows[row, start:stop].mean(0)
-            chances[0] = 0.0
-            if stop - start > 1 or chances.max() > LIKELY:
-                glyphs.append(Glyph(row, start, stop, chances / chances.sum()))
-        return self._undoubled(glyphs)
+            glyph = self._glyph(row, start, stop)
+            last = stretches[-1] if stretches else None
+            if last and last.stop == start and last.likeliest == glyph.likeliest:
+                stretches[-1] = self._glyph(row, last.start, stop)
+            elif stop - start > 1 or self.shows[row, start, 1:].max() > LIKELY:
+                stretches.append(glyph)
+        return stretches
 
-    def _undoubled(self, glyphs: list[Glyph]) -> list[Glyph]:
-        """Two characters of a kind are one where there is not room enough for both, and so are two
-        that cannot be read: one mark stands for a run of them."""
-        usual = [max(1.0, COLUMNS_PER_CELL * width_of(g.likeliest)) for g in glyphs]
-        widths = [g.stop - g.start for g in glyphs]
-        scale = float(np.median(np.divide(widths, usual))) if glyphs else 1.0
-        out: list[Glyph] = []
-        for glyph, width in zip(glyphs, usual, strict=True):
-            last = out[-1] if out else None
-            if last and last.stop == glyph.start and last.likeliest == glyph.likeliest:
-                room = (glyph.stop - last.start) / (width * scale)
-                edge = float(self._edges[glyph.row, glyph.start])
-                odds = math.log(edge / (1 - edge + 1e-6)) + _ROOM_WEIGHT * (room - _ROOM)
-                if odds < 0 or glyph.likeliest == v.UNKNOWN:
-                    mean = np.float32(0.5) * (last.chances + glyph.chances)
-                    out[-1] = Glyph(glyph.row, last.start, glyph.stop, mean)
-                    continue
-            out.append(glyph)
-        return out
+    def _glyph(self, row: int, start: int, stop: int) -> Glyph:
+        chances = self.shows[row, start:stop].mean(0)
+        chances[0] = 0.0
+        return Glyph(row, start, stop, chances / chances.sum())
+
+    @cached_property
+    def _widths(self) -> tuple[Floats, Floats]:
+        """How many times as wide as on most pages text is in each row, [rows], and, that apart,
+        each character on this page, [characters]."""
+        rows = np.ones(len(self.ink), np.float32)
+        seen: list[list[float]] = [[] for _ in range(self.shows.shape[-1])]
+        for row, stretches in enumerate(self._stretches):
+            shares = [_share_of_usual(glyph) for glyph in stretches]
+            rows[row] = float(np.median(shares)) if shares else 1.0
+            for glyph, share in zip(stretches, shares, strict=True):
+                seen[glyph.likeliest].append(share / rows[row])
+        return rows, np.array([_robust_mean(shares) for shares in seen], np.float32)
+
+    def _parted(self, glyph: Glyph) -> list[Glyph]:
+        """A stretch that shows one character, as often as it stands there: more than once if there
+        is an edge within and room enough. One mark stands for a run of what cannot be read."""
+        within = self._edges[glyph.row, glyph.start + 1 : glyph.stop]
+        if not len(within) or glyph.likeliest == v.UNKNOWN:
+            return [glyph]
+        none = float(np.prod(1 - within))
+        rows, characters = self._widths
+        room = _share_of_usual(glyph) / rows[glyph.row]
+        odds = _EDGE_WEIGHT * math.log((1 - none + _TINY) / (none + _TINY))
+        odds += _ROOM_WEIGHT * math.log(room / _ROOM)
+        odds += _OWN_WEIGHT * math.log(room / characters[glyph.likeliest] / _ROOM)
+        if odds < 0:
+            return [glyph]
+        middle = glyph.start + 1 + int(within.argmax())
+        return [
+            part
+            for start, stop in ((glyph.start, middle), (middle, glyph.stop))
+            for part in self._parted(self._glyph(glyph.row, start, stop))
+        ]
 
     def _word_chances(self, row: int) -> Floats:
         """Chance that a word or a line begins in each cell of a row. What stands across the edge
@@ -318,6 +350,17 @@ def _legible_part(inked: Bools, is_sure: Bools) -> float:
     )
     is_legible = (3 * ink >= _STRETCH) & (sure > _LEGIBLE_STRETCH * ink)
     return float(ink[is_legible].sum() / max(ink.sum(), 1))
+
+
+def _share_of_usual(glyph: Glyph) -> float:
+    """Its columns over those the character has on most pages."""
+    return (glyph.stop - glyph.start) / max(1.0, COLUMNS_PER_CELL * width_of(glyph.likeliest))
+
+
+def _robust_mean(shares: Sequence[float]) -> float:
+    """Of shares of the usual, without those that are two; near 1 while there are few."""
+    single = [share for share in shares if share < 1.5 * np.median(shares)]
+    return (sum(single) + _FEW_SEEN) / (len(single) + _FEW_SEEN)
 
 
 def _strip(word: Word) -> slice:

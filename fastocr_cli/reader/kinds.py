@@ -43,6 +43,7 @@ _HEADING_LINES = 3
 _EVEN, _FEW_STEPS = 0.8, 8
 """Steps from letter to letter that vary so much less about their mean than about the letters' usual
 widths are a typewriter's; not judged by fewer."""
+_BULLET = v.character_id("•")
 _SIZE_TELLS = 0.1
 """What is left of the chance that a line in large type is none of a heading."""
 
@@ -78,10 +79,18 @@ def _chances(lines: Sequence[TextLine], i: int, step: float, heading: LineKind |
         chances[_at(LineKind.LINE)] = 0.0
     else:
         chances[_at(LineKind.LINE)] *= np.exp(-_room(above, line, lines) / _TELLING_ROOM)
-    if heading is not None and int(chances.argmax()) != _at(LineKind.CODE):
+    if _has_bullet(line):
+        chances[_at(LineKind.ITEM)] += 1.0
+    elif heading is not None and int(chances.argmax()) != _at(LineKind.CODE):
         chances *= _SIZE_TELLS
         chances[_at(heading)] += 1.0
     return chances
+
+
+def _has_bullet(line: TextLine) -> bool:
+    """Whether it begins with a mark that stands before nothing but the items of a list."""
+    mark = line.words[0].glyphs
+    return len(line.words) > 1 and len(mark) == 1 and mark[0].likeliest == _BULLET
 
 
 def _at(kind: LineKind) -> int:

@@ -12,6 +12,7 @@ has about the same size in both.
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 
+from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import LIKELY, Word
 from fastocr_cli.reader.gutters import behind_gutters
 from fastocr_cli.reader.vocabulary import TABULAR, LineKind
@@ -44,6 +46,9 @@ _NEAR_ROWS, _BLOCK_ROWS = 6.0, 3.0
 """Rows to lines that tell whether one begins behind a gap, at most; to the next of a block."""
 _PASSING, _PASSING_SHARE = 3, 0.15
 """Columns, and share of the shorter, by which the ends of two stretches may pass each other."""
+_LABEL = re.compile(r"\(?(\d{1,3}|[A-Za-z])[.)]|\d{1,2}(\.\d{1,2})+")
+_LABEL_GAP = 4 * EM
+"""Columns from a label to its text, at most."""
 _TABULAR = [kind - min(LineKind) for kind in TABULAR]
 
 Bools = npt.NDArray[np.bool_]
@@ -203,7 +208,9 @@ def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLi
         beyond = [x for x in near if lines[i].stop <= x.start < lines[j].stop]
         flush = [x for x in beyond if abs(x.start - lines[j].start) <= _FLUSH]
         begins = max(fmean(x.begins_line for x in some) for some in (beyond, flush))
-        if is_cell[i]:  # a table beside a table is one, wider than the tower can see
+        if _is_label(lines[i]) and lines[j].start - lines[i].stop <= _LABEL_GAP:
+            is_inside = True
+        elif is_cell[i]:  # a table beside a table is one, wider than the tower can see
             is_inside = lines[j].is_tabular or begins < _CELL_BEGINS
         else:
             is_inside = max(begins, lines[j].begins_line) < LIKELY
@@ -211,6 +218,14 @@ def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLi
             to_right[i] = j
     first = sorted(set(range(len(lines))) - {*to_right.values()})
     return [_whole_line(lines, i, to_right, is_row=is_cell[i]) for i in first]
+
+
+def _is_label(line: TextLine) -> bool:
+    """Whether it is but what hangs before an item of a list: a bullet; 1. or (a) outside tables."""
+    if len(line.words) > 1:
+        return False
+    text = "".join(v.character_of(g.likeliest) or v.UNKNOWN_MARK for g in line.words[0].glyphs)
+    return text == "•" or (not line.is_tabular and _LABEL.fullmatch(text) is not None)
 
 
 def _is_in_table(line: TextLine, lines: Sequence[TextLine]) -> bool:

@@ -31,6 +31,8 @@ _REACH = 0.7
 """Ems to either side by which ink is smeared into bars."""
 _LARGE_BAR = 1.1
 """Bars of so many ems are of type half as large again as the usual, or of no type at all."""
+_TALLEST_LETTER = 1.2
+"""Ems; brackets and bars are the tallest."""
 _LARGEST_BAR = 0.12
 """Bars taller than this share of the page are pictures."""
 
@@ -49,7 +51,8 @@ def _em_of(ink: npt.NDArray[np.bool_]) -> float | None:
     if not ink.any():
         return None
     guess = _bar_em(ink, max(8.0, ink.shape[1] / 60))  # only says how far to smear
-    return guess and _bar_em(ink, guess)
+    em = guess and _bar_em(ink, guess)
+    return em and (_bar_em(_without_frames(ink, em), em) or em)
 
 
 def has_large_type(grey: Grey) -> bool:
@@ -84,6 +87,18 @@ def _bar_em(ink: npt.NDArray[np.bool_], em: float) -> float | None:
     return float(order[np.searchsorted(weight, weight[-1] / 2)]) / _BAR_SHARE
 
 
+def _without_frames(ink: npt.NDArray[np.bool_], em: float) -> npt.NDArray[np.bool_]:
+    """Ink but for what stands higher than any letter: the sides of boxes and tables would smear
+    into bars as tall as themselves."""
+    starts, stops = _runs(ink)
+    tall = stops - starts > _TALLEST_LETTER * em
+    turns = np.zeros(ink.size + 1, np.int8)
+    turns[starts[tall]] += 1
+    turns[stops[tall]] -= 1
+    frames = np.cumsum(turns[:-1], dtype=np.int8).reshape(ink.T.shape).T.astype(bool)
+    return ink & ~frames
+
+
 def _smeared(ink: npt.NDArray[np.bool_], reach: int) -> npt.NDArray[np.bool_]:
     """Ink widened sideways by `reach` px each way."""
     sums = np.cumsum(np.pad(ink, ((0, 0), (reach + 1, reach))), axis=1, dtype=np.int32)
@@ -92,9 +107,18 @@ def _smeared(ink: npt.NDArray[np.bool_], reach: int) -> npt.NDArray[np.bool_]:
 
 def _run_lengths(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Lengths of the vertical runs of True, all columns together."""
-    edges = np.diff(np.pad(mask, ((1, 1), (0, 0))).astype(np.int8), axis=0)
-    starts, stops = np.nonzero(edges.T == 1)[1], np.nonzero(edges.T == -1)[1]
+    starts, stops = _runs(mask)
     return stops - starts
+
+
+def _runs(mask: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Where vertical runs of True start and stop, counted down one column after the other."""
+    height = len(mask)
+    turns = np.diff(np.pad(mask, ((1, 1), (0, 0))).astype(np.int8), axis=0).T
+    x, y = np.nonzero(turns == 1)
+    starts = x * height + y
+    x, y = np.nonzero(turns == -1)
+    return starts, x * height + y
 
 
 def upright(image: Image.Image) -> tuple[Image.Image, float]:

@@ -43,10 +43,10 @@ def test_one_mark_stands_for_a_run_that_cannot_be_read() -> None:
     starts[..., 0] = 1.0
     starts[0, 0] = np.eye(v.FIRST_CHARACTER)[v.LineKind.PARAGRAPH] + 1e-9
     columns = np.full((1, 4, 4, v.FIRST_COLUMN), 1e-9, np.float32)
-    columns[0, :2, :, v.character_id("a")] = 1.0
+    columns[0, :2, :2, v.character_id("a")] = columns[0, :2, 2:, v.character_id("b")] = 1.0
     columns[0, 2:, :, v.UNKNOWN] = 1.0
-    edges = np.full((1, 4, 4), 0.9, np.float32)
-    assert words_of(Evidence(np.log(starts), np.log(columns), edges)) == ["aaaaaaaa�"]
+    edges = np.tile(np.float32([0.9, 0.0]), (1, 4, 2))
+    assert words_of(Evidence(np.log(starts), np.log(columns), edges)) == ["abab�"]
 
 
 @pytest.mark.parametrize(

@@ -97,3 +97,9 @@ def test_a_wide_gap_parts_two_tables() -> None:
     table, row = LineKind.TABLE, LineKind.ROW
     assert kinds(*rows) == [table, row, row, table, row]
     assert kinds(line(3, FULL), rows[1]) == [LineKind.PARAGRAPH, table]
+
+
+def test_a_bullet_makes_an_item() -> None:
+    found = kinds(line(3, FULL), line(4.3, "• one"), line(5.6, "• two"), line(6.9, "2•3 = 6"))
+    assert found[1:3] == [LineKind.ITEM] * 2
+    assert found[3] != LineKind.ITEM

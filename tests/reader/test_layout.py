@@ -143,3 +143,15 @@ def test_every_word_is_read_once(places: list[tuple[float, int, bool]]) -> None:
     page = [words(r, c, "word", LineKind.ROW if is_row else None) for r, c, is_row in places]
     lines = lay_out([word for line in page for word in line])
     assert sorted(id(w) for line in lines for w in line.words) == sorted(id(p[0]) for p in page)
+
+
+def test_what_hangs_before_an_item_is_read_with_it() -> None:
+    page = [
+        *(words(row, 20, label) for row, label in ((4, "•"), (8, "•"), (12, "2."))),
+        *(words(4 + i, 33, f"line {i} of three items") for i in range(0, 12, 2)),
+    ]
+    assert read(*page) == [
+        *("• line 0 of three items", "line 2 of three items"),
+        *("• line 4 of three items", "line 6 of three items"),
+        *("2. line 8 of three items", "line 10 of three items"),
+    ]

@@ -37,6 +37,20 @@ def test_em_is_measured(font: str, points: float, dpi: int) -> None:
     assert measured == pytest.approx(points * dpi / 72, rel=0.22)
 
 
+def test_boxes_are_no_text() -> None:
+    """Of a form, text in small type over boxes twice as high, the type is measured."""
+    document = pymupdf.open()
+    page = document.new_page()
+    for row in range(9):
+        for column in range(3):
+            x, y = 60 + 160 * column, 80 + 70 * row
+            page.insert_text((x, y), "Name of the applicant and date", fontsize=8)
+            page.draw_rect(pymupdf.Rect(x, y + 6, x + 140, y + 26), width=1)
+    pixmap = page.get_pixmap(dpi=144, colorspace=pymupdf.csGRAY)
+    grey = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.width)
+    assert text_em(grey) == pytest.approx(16, rel=0.22)
+
+
 @pytest.mark.parametrize(("points", "dpi"), [(10, 72), (10, 144), (10, 300), (14, 200)])
 def test_page_comes_to_reading_size(points: float, dpi: int) -> None:
     page = to_reading_size(page_of("tiro", points, dpi))
@@ -53,7 +67,7 @@ def test_a_word_that_fills_its_page_comes_to_reading_size(side: int) -> None:
     page.insert_text((0.07 * side, 0.5 * side), "Giant", fontsize=0.28 * side)
     pixmap = page.get_pixmap()
     image = Image.frombytes("RGB", (pixmap.width, pixmap.height), pixmap.samples)
-    assert to_reading_size(image).size == (224, 224)
+    assert 160 <= to_reading_size(image).width <= 240
 
 
 def test_no_text_no_em() -> None:

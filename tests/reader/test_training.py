@@ -20,7 +20,7 @@ from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.eye import STEPS_PER_CELL, places_of
 from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.reader.order import ReadingOrder
-from fastocr_cli.reader.training import figures, handicaps, losses, noise, typeset
+from fastocr_cli.reader.training import figures, handicaps, losses, noise, texts, typeset
 from fastocr_cli.reader.training.batches import PHASES, Phase, Sources, block_batches
 from fastocr_cli.reader.training.compose import OtherScript, Piece, PieceKind
 from fastocr_cli.reader.training.fonts import Face
@@ -127,7 +127,7 @@ def test_an_empty_cell_keeps_every_character_in_its_place() -> None:
 
 
 def test_lines_whose_font_keeps_its_characters_are_painted_out(faces: Faces) -> None:
-    page = some_page(faces, 3)
+    page = some_page(faces, 5)
     first, *rest = page.lines
     untold = replace(page, lines=(first, *(replace(line, is_told=False) for line in rest)))
     sample = whole_sample(random.Random(0), untold, clean=1.0)
@@ -317,6 +317,27 @@ def test_edges_tell_doubled_letters(faces: Faces) -> None:
     begins = (sample.edges == 1).sum()
     assert begins > 0.97 * sum(v.character_of(t) is not None for t in sample.tokens.tolist())
     assert (sample.columns[sample.edges == 1] != 0).all()
+
+
+def test_an_edge_between_two_of_a_kind_costs_most_to_miss(faces: Faces) -> None:
+    batch = next(iter(block_batches(Phase(((64, 256),), 128), Sources(faces, ()), "1")))
+    told = torch.where(batch.edges == 1, 8.0, -8.0)
+    before = batch.columns.flatten(1).roll(1, 1).view_as(batch.columns)
+    is_edge = batch.edges == 1
+    missed = {}
+    for is_same in (True, False):
+        place = (is_edge & ((batch.columns == before) == is_same)).nonzero()[0]
+        logits = told.clone()
+        logits[tuple(place)] = -8.0
+        missed[is_same] = float(losses.edge_loss(logits, batch)["edges"])
+    assert missed[True] == pytest.approx(missed[False] / losses.DIFFERENT_WEIGHT, rel=0.05)
+
+
+def test_some_passages_to_learn_from_double_letters_at_random() -> None:
+    told = "it is told as it stands"
+    stuttered = texts._stuttered(random.Random(2), told * 20)
+    assert len(told * 20) < len(stuttered) < 1.1 * len(told * 20)
+    assert re.sub(r"(.)\1", r"\1", stuttered) == told * 20
 
 
 def test_the_eye_knows_about_where_it_is(faces: Faces) -> None:

@@ -65,7 +65,7 @@ class Sources:
     clean: float = 0.33
 
     def page(self, rng: random.Random) -> Page:
-        em_px = min(max(rng.gauss(18.5, 2.5), 12.5), 28.0)
+        em_px = min(max(rng.gauss(20.0, 2.5), 13.0), 29.0)
         if self.documents and rng.random() < self.share_found:
             return found_page(rng, self.documents, em_px)
         prose = rng.choices(_PROSE_SHARES, _PROSE_WEIGHTS)[0]

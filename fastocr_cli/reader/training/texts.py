@@ -161,6 +161,10 @@ def unpredictable(rng: random.Random, length: int) -> str:
     return " ".join(pieces)
 
 
+_STUTTERED_SHARE = 0.15
+"""Passages in which letters are doubled at random, so that ll is told from l by its ink alone."""
+
+
 def passage(rng: random.Random, length: int, *, held_out: bool) -> str:
     """About `length` characters of prose, with typographic quotes and dashes half of the time."""
     source = paragraphs(held_out)
@@ -170,7 +174,14 @@ def passage(rng: random.Random, length: int, *, held_out: bool) -> str:
     if len(text) > length:
         cut = text.find(" ", length)
         text = text[:cut] if cut > 0 else text
+    if not held_out and rng.random() < _STUTTERED_SHARE:
+        text = _stuttered(rng, text)
     return typographic(text) if rng.random() < 0.5 else text
+
+
+def _stuttered(rng: random.Random, text: str) -> str:
+    """Some letters written twice where no word has them twice."""
+    return "".join(c * 2 if c.isalpha() and rng.random() < 0.06 else c for c in text)
 
 
 def typographic(text: str) -> str:
