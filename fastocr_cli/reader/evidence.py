@@ -36,10 +36,12 @@ _STRETCH, _LEGIBLE_STRETCH, _LEGIBLE_PART = 60, 0.75, 0.12
 columns, a third of them inked, that are sure to that share, and their share of the ink."""
 _ANOTHER_CHARACTER = 0.03
 """Chance of an edge that parts columns which show different characters."""
-_SPACE = (0.7, 0.2, 0.05)
-"""Chance of a word's beginning that makes 0, 1 or 2 blank columns a space."""
-_MOST_BLANK = len(_SPACE)
-"""Blank columns that always are one."""
+_PAPER_WEIGHT, _NO_SPACE = 2.7, 1.0
+"""A space: the log-odds that a word begins, and how much each blank column before it adds to them,
+over what they must be."""
+_SOME_PAPER, _MOST_PAPER = 0.6, 3.7
+"""Blank columns from which a character may begin a word that another in its cell begins more
+likely, and those that always are a space."""
 _EDGE_WEIGHT, _ROOM_WEIGHT, _OWN_WEIGHT = 0.83, 2.0, 4.7
 _ROOM = 1.77
 """Two of a character rather than one: how much it tells that there is an edge within, and that
@@ -185,26 +187,27 @@ class Evidence:
     def _words_of(self, row: int) -> list[Word]:
         glyphs = self._glyphs(row)
         chances = self._word_chances(row)
-        blank = np.cumsum(self.ink[row] == 0)
-        blanks = [
-            _MOST_BLANK,
-            *(int(blank[b.start] - blank[a.stop - 1]) for a, b in pairwise(glyphs)),
-        ]
-        first: dict[int, int] = {}  # which character of each cell has most blank before it
+        paper = [_MOST_PAPER, *(self._paper(a, b) for a, b in pairwise(glyphs))]
+        first: dict[int, int] = {}  # which character of each cell has most paper before it
         for i, glyph in enumerate(glyphs):
             for cell in glyph.cells:
-                if cell not in first or blanks[i] > blanks[first[cell]]:
+                if cell not in first or paper[i] > paper[first[cell]]:
                     first[cell] = i
         words: list[list[Glyph]] = []
         for i, glyph in enumerate(glyphs):
-            cells = [cell for cell in glyph.cells if blanks[i] or first[cell] == i]
-            claims = [float(chances[cell]) for cell in cells]
-            if blanks[i] >= _MOST_BLANK or max(claims, default=0.0) > _SPACE[blanks[i]]:
+            cells = [cell for cell in glyph.cells if paper[i] > _SOME_PAPER or first[cell] == i]
+            claim = max((float(chances[cell]) for cell in cells), default=0.0)
+            odds = math.log((claim + _TINY) / (1 - claim + _TINY))
+            if paper[i] >= _MOST_PAPER or odds + _PAPER_WEIGHT * paper[i] > _NO_SPACE:
                 words.append([])
             words[-1].append(glyph)
         return [
             Word(tuple(word), self._kinds(row, word[0]), self._height(row, word)) for word in words
         ]
+
+    def _paper(self, left: Glyph, right: Glyph) -> float:
+        """Columns between two characters that show nothing, by their chances."""
+        return float(self.shows[left.row, left.stop - 1 : right.start + 1, 0].sum())
 
     def _height(self, row: int, glyphs: Sequence[Glyph]) -> float:
         span = slice(glyphs[0].start, glyphs[-1].stop)

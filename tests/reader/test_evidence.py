@@ -91,6 +91,15 @@ def test_words_are_parted_where_they_were_seen_to_begin() -> None:
     assert words_of(page_of((2, 3, "we read"), (4, 3, "a book"))) == ["we", "read", "a", "book"]
 
 
+@pytest.mark.parametrize(("seam", "words"), [(5, ["abc", "def"]), (3, ["ab", "cdef"])])
+def test_a_word_begins_behind_the_most_paper_of_its_cell(seam: int, words: list[str]) -> None:
+    """Two letters stand in the cell where one was seen to begin, with hardly any space."""
+    seen = page_of((2, 3, "abcdef"))
+    seen._begins_word[2, 4] = 0.9
+    seen.shows[2, 3 * 4 + seam, 0] = 0.4
+    assert words_of(seen) == words
+
+
 def test_an_edge_makes_two_of_a_letter_if_there_is_room() -> None:
     seen = page_of((2, 3, "bookend"), (4, 3, "bokend"))
     second_half = 3 * 4 + 3  # of the o, which is two columns wide
