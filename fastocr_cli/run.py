@@ -6,7 +6,6 @@ to which stream, what an interruption means); nothing of models or formats.
 
 from __future__ import annotations
 
-import difflib
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -19,13 +18,13 @@ from typing import Any
 import orjson
 
 from fastocr_cli.api import make_reader
-from fastocr_cli.delivery.destination import SUFFIX_FORMATS, Destination, plan
+from fastocr_cli.delivery.destination import Destination, plan
 from fastocr_cli.delivery.outputs import Outputs
 from fastocr_cli.delivery.ownership import make_folder
 from fastocr_cli.delivery.side_files import SideFile, check_side_files, report_kind
 from fastocr_cli.delivery.stdio import forget_lost_terminal, protected_stdout, quiet_libraries
 from fastocr_cli.errors import EmptyValueError, ExitCode, UsageError
-from fastocr_cli.inputs.documents import Document, printable
+from fastocr_cli.inputs.documents import Document
 from fastocr_cli.inputs.sources import BadInput, resolve
 from fastocr_cli.options import Options
 from fastocr_cli.patience import PatientReader
@@ -61,7 +60,6 @@ def run_parse(request: Request, options: Options) -> ExitCode:
     check_names(request)
     items = find_inputs(request, options)
     destination = plan(request.output, options.format, items, options.shard_of[1])
-    check_suffix(destination, options)
     check_report(request, destination, items, options)
     mine = share(items, options)
     tally = Tally(len(mine))
@@ -98,19 +96,6 @@ def find_inputs(request: Request, options: Options) -> tuple[Document | BadInput
     if not request.inputs and request.files_from is None:
         raise UsageError("name a document, as in: fastocr parse report.pdf -o report.md")
     return resolve(request.inputs, files_from=request.files_from, recursive=options.recursive).items
-
-
-def check_suffix(destination: Destination, options: Options) -> None:
-    """Raises UsageError where the suffix of -o is to choose the format, and no format has it."""
-    path = destination.file
-    suffix = path.suffix.lower() if path is not None and not options.format else ""
-    if suffix and suffix not in SUFFIX_FORMATS:
-        near = difflib.get_close_matches(suffix, SUFFIX_FORMATS, n=1)
-        hint = f"did you mean {near[0]}?" if near else "choose one of them, or a format with -f"
-        raise UsageError(
-            f"-o {printable(str(path))}: no format has the suffix {printable(suffix)}; "
-            f"there are {', '.join(SUFFIX_FORMATS)}: {hint}"
-        )
 
 
 def check_report(

@@ -6,6 +6,7 @@ that a request that cannot work costs no reading.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -136,7 +137,7 @@ def _plan_folder(
 def _plan_file(
     path: Path, formats: Sequence[str], items: Sequence[Document | BadInput]
 ) -> Destination:
-    chosen = tuple(formats) or (SUFFIX_FORMATS.get(path.suffix.lower(), "md"),)
+    chosen = tuple(formats) or (_format_of(path),)
     name = printable(str(path))
     if len(chosen) > 1:
         raise UsageError(f"-o {name}: several formats need a folder, such as -o {name}/")
@@ -148,6 +149,19 @@ def _plan_file(
         if isinstance(item, Document) and item.path and _is_same_file(path, item.path):
             raise UsageError(f"-o {name}: that is an input; give another name")
     return Destination(chosen, file=path)
+
+
+def _format_of(path: Path) -> str:
+    """The format a file's suffix chooses; a stream's or a bare name is Markdown."""
+    suffix = path.suffix.lower()
+    if suffix and suffix not in SUFFIX_FORMATS:
+        near = difflib.get_close_matches(suffix, SUFFIX_FORMATS, n=1)
+        hint = f"did you mean {near[0]}?" if near else "choose one of them, or a format with -f"
+        raise UsageError(
+            f"-o {printable(str(path))}: no format has the suffix {printable(suffix)}; "
+            f"there are {', '.join(SUFFIX_FORMATS)}: {hint}"
+        )
+    return SUFFIX_FORMATS.get(suffix, "md")
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
