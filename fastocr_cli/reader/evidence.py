@@ -52,6 +52,8 @@ _TINY = 1e-6
 _TWIN_SHARE, _COPY_SHARE = 0.35, 0.65
 """How much of what a row shows the row beside must show for both to be seeing the same text, about
 a word and of the word itself."""
+_APART = 8
+"""Blank columns that part what stands beside each other in a row."""
 _CLEAR, _FAINT = 0.07, 0.75
 """Where there is a character, the chance of nothing is mostly less, that of the likeliest more."""
 _STRIP = 60
@@ -319,6 +321,8 @@ class Evidence:
         below = word.row + 1
         if below == len(self.ink) or not self._is_copy(word, below):
             return False
+        if self._is_rest(word, below):
+            return True
         strip = _strip(word)
         alike = self.ink[word.row, strip] == self.ink[below, strip]
         gain = self._certainty[below, strip] - self._certainty[word.row, strip]
@@ -327,8 +331,20 @@ class Evidence:
     def _is_copy(self, word: Word, row: int) -> bool:
         """Whether another row shows the word as well, and something of what is beside it; one
         word alone may stand below its like."""
-        shares = self._share(word.row, row, slice(word.start, word.stop))
-        return shares > _COPY_SHARE and self._share(word.row, row, _strip(word)) > _TWIN_SHARE
+        if self._share(word.row, row, slice(word.start, word.stop)) <= _COPY_SHARE:
+            return False
+        return self._share(word.row, row, _strip(word)) > _TWIN_SHARE or self._is_rest(word, row)
+
+    def _is_rest(self, word: Word, row: int) -> bool:
+        """Whether it belongs to the little a row shows of a line that stands in another."""
+        inked = np.flatnonzero(self.ink[row])
+        at = int(inked.searchsorted(word.start))
+        gaps = np.diff(inked, prepend=-_APART, append=self.ink.shape[1] + _APART) >= _APART
+        first = int(np.flatnonzero(gaps[: at + 1])[-1])
+        last = at + int(np.flatnonzero(gaps[at + 1 :])[0])
+        line = slice(int(inked[first]), int(inked[last]) + 1)
+        own, whole = (int(np.count_nonzero(self.ink[r, line])) for r in (word.row, row))
+        return 2 * own < whole and self._share(word.row, row, line) > _COPY_SHARE
 
     def _is_shade(self, word: Word) -> bool:
         """Whether it is but the shade of what the row beside shows clearly."""

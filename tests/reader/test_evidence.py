@@ -124,3 +124,9 @@ def test_a_line_across_the_edge_of_two_rows_is_seen_once() -> None:
 
 def test_lines_close_below_each_other_are_two() -> None:
     assert words_of(page_of((2, 3, "boxes"), (3, 3, "umes"))) == ["boxes", "umes"]
+
+
+def test_the_little_that_the_row_above_shows_of_a_line_is_not_read_again() -> None:
+    """Nor if other text stands in that row, across a gutter."""
+    seen = page_of((2, 5, "ut"), (2, 14, "beside it all"), (3, 2, "go about"), (3, 14, "what ends"))
+    assert words_of(seen) == ["beside", "it", "all", "go", "about", "what", "ends"]
