@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, median
 
 import numpy as np
 import numpy.typing as npt
@@ -378,7 +378,8 @@ def _share_of_usual(glyph: Glyph) -> float:
 
 def _robust_mean(shares: Sequence[float]) -> float:
     """Of shares of the usual, without those that are two; near 1 while there are few."""
-    single = [share for share in shares if share < 1.5 * np.median(shares)]
+    most = 1.5 * median(shares) if shares else 0.0
+    single = [share for share in shares if share < most]
     return (sum(single) + _FEW_SEEN) / (len(single) + _FEW_SEEN)
 
 
