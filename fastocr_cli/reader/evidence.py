@@ -123,6 +123,11 @@ class Word:
         return self.glyphs[-1].stop
 
     @property
+    def mark(self) -> int | None:
+        """Its character, if it is but one."""
+        return self.glyphs[0].likeliest if len(self.glyphs) == 1 else None
+
+    @property
     def begins_line(self) -> float:
         return float(self.kinds.sum())
 

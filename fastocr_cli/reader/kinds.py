@@ -43,7 +43,6 @@ _HEADING_LINES = 3
 _EVEN, _FEW_STEPS = 0.8, 8
 """Steps from letter to letter that vary so much less about their mean than about the letters' usual
 widths are a typewriter's; not judged by fewer."""
-_BULLET = v.character_id("•")
 _SIZE_TELLS = 0.1
 """What is left of the chance that a line in large type is none of a heading."""
 
@@ -89,8 +88,7 @@ def _chances(lines: Sequence[TextLine], i: int, step: float, heading: LineKind |
 
 def _has_bullet(line: TextLine) -> bool:
     """Whether it begins with a mark that stands before nothing but the items of a list."""
-    mark = line.words[0].glyphs
-    return len(line.words) > 1 and len(mark) == 1 and mark[0].likeliest == _BULLET
+    return len(line.words) > 1 and line.words[0].mark == v.BULLET
 
 
 def _at(kind: LineKind) -> int:

@@ -224,8 +224,9 @@ def _is_label(line: TextLine) -> bool:
     """Whether it is but what hangs before an item of a list: a bullet; 1. or (a) outside tables."""
     if len(line.words) > 1:
         return False
-    text = "".join(v.character_of(g.likeliest) or v.UNKNOWN_MARK for g in line.words[0].glyphs)
-    return text == "•" or (not line.is_tabular and _LABEL.fullmatch(text) is not None)
+    word = line.words[0]
+    text = "".join(v.character_of(g.likeliest) or "" for g in word.glyphs)
+    return word.mark == v.BULLET or (not line.is_tabular and bool(_LABEL.fullmatch(text)))
 
 
 def _is_in_table(line: TextLine, lines: Sequence[TextLine]) -> bool:

@@ -114,10 +114,8 @@ class ReadingOrder:
 def _steps(line: TextLine, kind: LineKind) -> list[int | Glyph]:
     """What is written of a line after its kind: tokens that must follow, and characters."""
     words = line.words
-    if kind is LineKind.ITEM and len(words) > 1:
-        mark = words[0].glyphs
-        if len(mark) == 1 and mark[0].likeliest in _BULLETS:
-            words = words[1:]
+    if kind is LineKind.ITEM and len(words) > 1 and words[0].mark in _BULLETS:
+        words = words[1:]
     steps: list[int | Glyph] = [v.row_id(words[0].row)]
     for i, word in enumerate(words):
         if i and i in line.cells:

@@ -52,7 +52,8 @@ def _em_of(ink: npt.NDArray[np.bool_]) -> float | None:
         return None
     guess = _bar_em(ink, max(8.0, ink.shape[1] / 60))  # only says how far to smear
     em = guess and _bar_em(ink, guess)
-    return em and (_bar_em(_without_frames(ink, em), em) or em)
+    # Frames can only have made it look larger.
+    return em and min(em, _bar_em(_without_frames(ink, em), em) or em)
 
 
 def has_large_type(grey: Grey) -> bool:

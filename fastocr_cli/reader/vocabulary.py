@@ -60,6 +60,7 @@ FIRST_ROW = FIRST_COLUMN + MAX_COLUMNS
 VOCABULARY_SIZE = FIRST_ROW + MAX_ROWS
 
 _CHARACTER_ID = {c: FIRST_CHARACTER + i for i, c in enumerate(CHARACTERS)}
+BULLET = _CHARACTER_ID["•"]
 _FOLDED = {
     **{"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "ft", "ﬆ": "st"},
     **{"‐": "-", "‑": "-", "‒": "–", "―": "—", "−": "–", "­": "-"},
