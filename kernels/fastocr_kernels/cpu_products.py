@@ -9,13 +9,12 @@ fp32, 2 KV heads of 64 with two query heads each, caches read from memory; micro
     keys times queries, whole rows                     520               67
     queries times keys, by head         430          1,360               47
     queries times keys, whole rows                     980               53
-    one KV head times one query                        450
     weights times values, whole rows    316            760
-    weights times values, in a bag      374            640               45
+    weights times values, in a bag      374            640
 
 Whole rows: a row of the cache is multiplied as it lies, and all but one KV head's part thrown away.
-A bag (`embedding_bag`) needs no copy of scattered rows, but reads a row once a query head. With
-more than four query heads a KV head queries go times keys, and nothing into a bag.
+A bag (`embedding_bag`) reads a row once a query head. With more than four query heads a KV head
+queries go times keys, and nothing into a bag.
 """
 
 from __future__ import annotations
@@ -54,15 +53,6 @@ def _whole_row_logits(query: Tensor, keys: Tensor, scale: float) -> Tensor:
         # Turning the logits costs less than a softmax across turned ones.
         logits = torch.mm(rows, whole.t()).t().contiguous()
     return logits.view(*query.shape[:2], -1)
-
-
-def weights_of_one(query: Tensor, keys: Tensor, scale: float) -> Tensor:
-    """As `weights_of` for one KV head: query [G, D], keys [T, D], weights [G, T]."""
-    group = len(query)
-    if group > 2 or (group == 2 and _has_avx512()):
-        return weights_of(query.unsqueeze(0), keys.unsqueeze(1), scale)[0]
-    logits = torch.stack([torch.mv(keys, one) for one in query * scale])
-    return logits.softmax(-1, dtype=_weight_dtype(query.dtype))
 
 
 def mean_of_heads(weights: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """The one switch: which implementation serves a call, and why.
 
-Triton serves CUDA and ROCm devices, the torch path in `cpu.py` serves CPUs, and the plain
-reference serves everything else. `use_implementation` overrides the choice inside a scope.
+Triton serves CUDA and ROCm devices, loops compiled by Numba and matrix products in `cpu.py` serve
+CPUs, and the plain reference serves everything else. `use_implementation` overrides the choice
+inside a scope.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def _choose(device: torch.device, dtype: torch.dtype) -> tuple[Implementation, s
 def explain(device: torch.device, dtype: torch.dtype) -> tuple[Implementation, str]:
     """What would serve this device and dtype outside any scope, and why."""
     if device.type == "cpu":
-        return "cpu", "torch path for CPUs"
+        return "cpu", "compiled loops and matrix products"
     if device.type != "cuda":
         return "reference", f"no kernel for device type {device.type}"
     obstacle = _triton_obstacle(device, dtype)

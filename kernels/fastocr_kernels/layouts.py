@@ -33,7 +33,6 @@ class AttendedSet:
     text_start: Tensor
     lengths: Tensor
     _derived: dict[Any, Any] = field(default_factory=dict, repr=False)
-    _derived_of_choice: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         rows = self.indices.shape[0]
@@ -48,11 +47,9 @@ class AttendedSet:
 
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
         """The value of `make()`, computed on first use and kept under `key`."""
-        return _kept(self._derived, key, make)
-
-    def derived_of_choice(self, key: Any, make: Callable[[], Any]) -> Any:
-        """As `derived`, kept `at` other lengths too: must follow from all but the lengths."""
-        return _kept(self._derived_of_choice, key, make)
+        if key not in self._derived:
+            self._derived[key] = make()
+        return self._derived[key]
 
     def positions(self, row: int) -> Tensor:
         """[T] int64, the positions row `row` attends to: selected ones first, then the span."""
@@ -85,12 +82,6 @@ class VisualSet:
     def counts(self) -> list[int]:
         """Visual tokens per row."""
         return (self.positions >= 0).sum(1).tolist()
-
-
-def _kept(values: dict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
-    if key not in values:
-        values[key] = make()
-    return values[key]
 
 
 def _span(row: Tensor) -> tuple[int, int] | None:

@@ -81,5 +81,5 @@ def test_the_reason_is_logged_once(caplog):
         for _ in range(3):
             implementation_for(CPU, torch.float32)
     assert [record.getMessage() for record in caplog.records] == [
-        "cpu float32: cpu (torch path for CPUs)"
+        "cpu float32: cpu (compiled loops and matrix products)"
     ]

@@ -101,12 +101,13 @@ def test_half_precision(implementation, device, dtype):
 
 
 @pytest.mark.parametrize(("implementation", "device"), FAST)
-def test_gaze_reads_only_the_keys_of_its_heads(implementation, device):
-    batch = random_batch([90, 40], Heads(6, 3, 64), device=device)
+@pytest.mark.parametrize("heads", [[4, 5], [7, 4, 5, 6]], ids=str)
+def test_gaze_reads_only_the_keys_of_its_heads(implementation, device, heads):
+    batch = random_batch([90, 40], Heads(12, 3, 64), device=device)
     visual = random_visual([35, 9], device=device)
-    expected = gaze("reference", batch, visual, heads=[2, 3])
+    expected = gaze("reference", batch, visual, heads=heads)
     batch.keys[:, :, [0, 2]] = float("nan")
-    torch.testing.assert_close(gaze(implementation, batch, visual, heads=[2, 3]), expected)
+    torch.testing.assert_close(gaze(implementation, batch, visual, heads=heads), expected)
 
 
 @pytest.mark.parametrize(("implementation", "device"), FAST)

@@ -7,8 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastocr_kernels import AttendedSet, cpu_products, sparse_decode, use_implementation
+from fastocr_kernels import AttendedSet, sparse_decode, use_implementation
 from fastocr_kernels.launch import INTERPRETER_BLOCK as BLOCK
+from fastocr_kernels.loops import share_rows
 from tests.kernels.cases import (
     COMPILED,
     DEVICE,
@@ -170,14 +171,47 @@ def test_a_choice_serves_later_steps(implementation, device):
         assert torch.equal(run(implementation, batch, step), expected)
 
 
-@pytest.mark.parametrize("has_avx512", [False, True], ids=["narrow", "wide"])
-@pytest.mark.parametrize("heads", [Heads(4, 2, 64), Heads(8, 2, 64), Heads(4, 4, 16)], ids=str)
-@pytest.mark.parametrize("count", [30, 2100])
-def test_every_cpu_product(monkeypatch, has_avx512, heads, count):
-    """Which call multiplies depends on the processor, the heads and the number of positions."""
-    monkeypatch.setattr(cpu_products, "_has_avx512", lambda: has_avx512)
-    batch = random_batch([count + 90, 50], heads)
-    check("cpu", batch, random_attended(batch, [count + 60, 20], [count, 9]))
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_rows_are_shared_among_threads(monkeypatch, threads):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    lengths = [90, 1, 41, 60, 17]
+    batch = random_batch(lengths, Heads(4, 2, 64))
+    check("cpu", batch, random_attended(batch, [70, 0, 20, 60, 3], [40, 0, 3, 60, 0]))
+
+
+def test_a_fault_in_a_thread_is_raised(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+
+    def fails_on_the_last_row(rows):
+        if rows.stop == 3:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        share_rows(3, fails_on_the_last_row)
+
+
+def test_a_broken_value_is_not_hidden():
+    """A NaN that is attended shows in the result, and in its own row and head alone."""
+    batch = random_batch([50, 50], Heads(4, 2, 64))
+    attended = random_attended(batch, [40, 40], [10, 10])
+    batch.keys[1, 45, 0, 7] = float("nan")
+    broken = run("cpu", batch, attended).isnan().all(dim=-1)
+    assert broken.tolist() == [[False] * 4, [True, True, False, False]]
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e4, -1e4])
+def test_weights_far_apart(shift):
+    """e^x as the loops compute it, from weights that vanish to one that is all."""
+    logits = torch.tensor([0.0, -1e-3, -0.5, -1, -10, -80, -90, -1000]) + shift
+    keys = torch.zeros(1, 8, 1, 8)
+    keys[0, :, 0, 0] = logits
+    values = torch.eye(8)[None, :, None]
+    attended = AttendedSet(torch.arange(8)[None], torch.tensor([8]), torch.tensor([8]))
+    query = torch.zeros(1, 1, 8)
+    query[..., 0] = 1
+    with use_implementation("cpu"):
+        weights = sparse_decode(query, keys, values, attended, 1.0)[0, 0]
+    torch.testing.assert_close(weights, logits.softmax(0))
 
 
 def test_mismatched_shapes_name_both():

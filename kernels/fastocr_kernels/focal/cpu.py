@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from fastocr_kernels.cpu_products import mean_of_heads, span_sum, weights_of, weights_of_one
+from fastocr_kernels.cpu_products import mean_of_heads, span_sum, weights_of
 from fastocr_kernels.layouts import VisualSet, require
-from fastocr_kernels.reduction import HeadReduction, reduce_heads
+from fastocr_kernels.reduction import HeadReduction, chosen_heads, reduce_heads
+
+_FEW = 2
+"""Query heads whose weights loops compute faster than products, which do them all together."""
 
 
 def focal_decode(
@@ -70,21 +74,41 @@ def _weights_by_head(
 
     query [Hkv, G, D], keys [T, Hkv, D].
     """
-    kv_heads, group = query.shape[:2]
-    if heads is None:
-        return weights_of(query, keys, scale).flatten(0, 1)
-    read = sorted({head // group for head in heads})
+    kv_heads, group, _ = query.shape
+    wanted = chosen_heads(heads, kv_heads * group)
+    if len(wanted) <= _FEW and query.dtype == torch.float32:
+        return _weights_by_loops(query, keys, wanted, scale)
+    read = sorted({head // group for head in wanted})
     if len(read) == kv_heads:
-        return weights_of(query, keys, scale).flatten(0, 1)[list(heads)]
-    own = [[head for head in heads if head // group == kv_head] for kv_head in read]
-    weights = [
-        weights_of_one(query[kv_head, [head % group for head in some]], keys[:, kv_head], scale)
+        weights = weights_of(query, keys, scale).flatten(0, 1)
+        return weights if heads is None else weights[wanted]
+    own = [[head for head in wanted if head // group == kv_head] for kv_head in read]
+    parts = [
+        weights_of(
+            query[kv_head, None, [head % group for head in some]],
+            keys[:, kv_head : kv_head + 1],
+            scale,
+        )
         for kv_head, some in zip(read, own, strict=True)
     ]
-    if len(weights) == 1:
-        return weights[0]
     order = [head for some in own for head in some]
-    return torch.cat(weights)[[order.index(head) for head in heads]]
+    return torch.cat(parts, dim=1)[0, [order.index(head) for head in wanted]]
+
+
+def _weights_by_loops(query: Tensor, keys: Tensor, heads: Sequence[int], scale: float) -> Tensor:
+    """As `_weights_by_head`."""
+    from fastocr_kernels.loops import loops  # half a second, which drafted steps never need
+
+    group, width = query.shape[1:]
+    weights = query.new_empty(len(heads), len(keys))
+    loops(width).weights(
+        query.reshape(-1, width)[heads].numpy(),
+        keys.numpy(),
+        np.array(heads) // group,
+        np.float32(scale),
+        weights.numpy(),
+    )
+    return weights
 
 
 def _visual_scores(
