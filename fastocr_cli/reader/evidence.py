@@ -42,13 +42,14 @@ over what they must be."""
 _SOME_PAPER, _MOST_PAPER = 0.6, 3.7
 """Blank columns from which a character may begin a word that another in its cell begins more
 likely, and those that always are a space."""
-_EDGE_WEIGHT, _ROOM_WEIGHT, _OWN_WEIGHT = 0.83, 2.0, 4.7
-_ROOM = 1.77
-"""Two of a character rather than one: how much it tells that there is an edge within, and that
-there is room for more than so many, of the usual width and of the page's own."""
+_CUT = 1.7
+"""Log-odds of an edge that part two of a character, all else equal."""
+_SPREAD = 0.65
+"""Columns by which the width of a character usually differs from what the page leads to expect."""
 _FEW_SEEN = 2.0
 """How many of a character of the usual width those seen on the page are weighed against."""
-_TINY = 1e-6
+_TINY = 1e-3
+"""Chances are never surer than that."""
 _TWIN_SHARE, _COPY_SHARE = 0.35, 0.65
 """How much of what a row shows the row beside must show for both to be seeing the same text, about
 a word and of the word itself."""
@@ -264,32 +265,37 @@ class Evidence:
         rows = np.ones(len(self.ink), np.float32)
         seen: list[list[float]] = [[] for _ in range(self.shows.shape[-1])]
         for row, stretches in enumerate(self._stretches):
-            shares = [_share_of_usual(glyph) for glyph in stretches]
+            shares = [self._share_of_usual(glyph) for glyph in stretches]
             rows[row] = float(np.median(shares)) if shares else 1.0
             for glyph, share in zip(stretches, shares, strict=True):
                 seen[glyph.likeliest].append(share / rows[row])
         return rows, np.array([_robust_mean(shares) for shares in seen], np.float32)
 
+    def _share_of_usual(self, glyph: Glyph) -> float:
+        """Columns of one of its characters, as many as there seem to be edges, over those it has on
+        most pages."""
+        width = (glyph.stop - glyph.start) / (1 + float(self._edges_within(glyph).sum()))
+        return width / max(1.0, COLUMNS_PER_CELL * width_of(glyph.likeliest))
+
+    def _edges_within(self, glyph: Glyph) -> Floats:
+        return self._edges[glyph.row, glyph.start + 1 : glyph.stop]
+
     def _parted(self, glyph: Glyph) -> list[Glyph]:
-        """A stretch that shows one character, as often as it stands there: more than once if there
-        is an edge within and room enough. One mark stands for a run of what cannot be read."""
-        within = self._edges[glyph.row, glyph.start + 1 : glyph.stop]
+        """A stretch that shows one character, as often as it stands there. One mark stands for a
+        run of what cannot be read.
+
+        The likeliest segmentation: the log-odds of an edge at every cut, and a normal distribution
+        of the columns of every part about what this page and row lead to expect.
+        """
+        within = self._edges_within(glyph)
         if not len(within) or glyph.likeliest == v.UNKNOWN:
             return [glyph]
-        none = float(np.prod(1 - within))
         rows, characters = self._widths
-        room = _share_of_usual(glyph) / rows[glyph.row]
-        odds = _EDGE_WEIGHT * math.log((1 - none + _TINY) / (none + _TINY))
-        odds += _ROOM_WEIGHT * math.log(room / _ROOM)
-        odds += _OWN_WEIGHT * math.log(room / characters[glyph.likeliest] / _ROOM)
-        if odds < 0:
-            return [glyph]
-        middle = glyph.start + 1 + int(within.argmax())
-        return [
-            part
-            for start, stop in ((glyph.start, middle), (middle, glyph.stop))
-            for part in self._parted(self._glyph(glyph.row, start, stop))
-        ]
+        usual = COLUMNS_PER_CELL * width_of(glyph.likeliest)
+        expected = max(1.0, float(usual * rows[glyph.row] * characters[glyph.likeliest]))
+        cuts = (np.log((within + _TINY) / (1 - within + _TINY)) - _CUT).tolist()
+        bounds = [glyph.start + bound for bound in _segments(cuts, expected)]
+        return [self._glyph(glyph.row, start, stop) for start, stop in pairwise(bounds)]
 
     def _word_chances(self, row: int) -> Floats:
         """Chance that a word or a line begins in each cell of a row. What stands across the edge
@@ -376,9 +382,24 @@ def _legible_part(inked: Bools, is_sure: Bools) -> float:
     return float(ink[is_legible].sum() / max(ink.sum(), 1))
 
 
-def _share_of_usual(glyph: Glyph) -> float:
-    """Its columns over those the character has on most pages."""
-    return (glyph.stop - glyph.start) / max(1.0, COLUMNS_PER_CELL * width_of(glyph.likeliest))
+def _segments(cuts: Sequence[float], expected: float) -> list[int]:
+    """Bounds of the parts of len(cuts) + 1 columns, first and last included, by dynamic
+    programming. cuts: what a cut after each column gains; expected: columns of a part."""
+    count, longest = len(cuts) + 1, int(4 * expected) + 4
+    gains = [0.0, *cuts]
+    loss = [(width - expected) ** 2 / (2 * _SPREAD**2) for width in range(longest + 1)]
+    best, came = [0.0], [0]
+    for stop in range(1, count + 1):
+        scores = {
+            start: best[start] + gains[start] - loss[stop - start]
+            for start in range(max(0, stop - longest), stop)
+        }
+        came.append(max(scores, key=scores.__getitem__))
+        best.append(scores[came[-1]])
+    bounds = [count]
+    while bounds[-1]:
+        bounds.append(came[bounds[-1]])
+    return bounds[::-1]
 
 
 def _robust_mean(shares: Sequence[float]) -> float:
