@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from statistics import fmean, median
+from statistics import fmean
 
 import numpy as np
 import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.eye import width_of
+from fastocr_cli.reader.segments import segments
 from fastocr_cli.reader.vocabulary import LineKind
 
 COLUMNS_PER_CELL = 4
@@ -34,18 +35,12 @@ cannot be read. Printed Latin text has 0.8 to 0.9 and up to 0.02 of them, a ligh
 _STRETCH, _LEGIBLE_STRETCH, _LEGIBLE_PART = 60, 0.75, 0.12
 """A page of other writing is legible for the sake of what else is on it: stretches of so many
 columns, a third of them inked, that are sure to that share, and their share of the ink."""
-_ANOTHER_CHARACTER = 0.03
-"""Chance of an edge that parts columns which show different characters."""
 _PAPER_WEIGHT, _NO_SPACE = 2.7, 1.0
 """A space: the log-odds that a word begins, and how much each blank column before it adds to them,
 over what they must be."""
 _SOME_PAPER, _MOST_PAPER = 0.6, 3.7
 """Blank columns from which a character may begin a word that another in its cell begins more
 likely, and those that always are a space."""
-_CUT = 1.7
-"""Log-odds of an edge that part two of a character, all else equal."""
-_SPREAD = 0.65
-"""Columns by which the width of a character usually differs from what the page leads to expect."""
 _FEW_SEEN = 2.0
 """How many of a character of the usual width those seen on the page are weighed against."""
 _TINY = 1e-3
@@ -59,6 +54,9 @@ _CLEAR, _FAINT = 0.07, 0.75
 """Where there is a character, the chance of nothing is mostly less, that of the likeliest more."""
 _STRIP = 60
 """Columns to both sides of a word over which its row is compared with the row beside."""
+
+_USUAL = np.array([max(1.0, COLUMNS_PER_CELL * width_of(c)) for c in range(v.FIRST_COLUMN)])
+"""Columns each character has on most pages."""
 
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
@@ -228,74 +226,40 @@ class Evidence:
         return row + height / weight
 
     def _glyphs(self, row: int) -> list[Glyph]:
-        return [part for glyph in self._stretches[row] for part in self._parted(glyph)]
+        rows, characters = self._widths
+        return self._segmented(row, rows[row] * characters)
 
-    @cached_property
-    def _stretches(self) -> list[list[Glyph]]:
-        return [self._stretches_of(row) for row in range(len(self.ink))]
+    def _segmented(self, row: int, widths: Floats) -> list[Glyph]:
+        """The characters of a row, if they are so many columns wide."""
+        ink = np.concatenate([[0], self.ink[row] > 0, [0]])
+        return [
+            self._glyph(row, first + one.start, first + one.stop, one.character)
+            for first, stop in np.flatnonzero(np.diff(ink)).reshape(-1, 2).tolist()
+            for one in segments(
+                self.shows[row, first:stop], self._edges[row, first:stop], widths, v.UNKNOWN
+            )
+        ]
 
-    def _stretches_of(self, row: int) -> list[Glyph]:
-        """What shows one character, however often it stands there. A single column that shows
-        nothing for certain is the seam between two of them."""
-        ink = self.ink[row]
-        before = np.concatenate([[0], ink[:-1]])
-        is_edge = self._edges[row] > _ANOTHER_CHARACTER
-        starts = np.flatnonzero((ink > 0) & ((before == 0) | ((ink != before) & is_edge)))
-        blanks = np.flatnonzero(np.append(ink, 0) == 0)
-        stops = np.minimum(np.append(starts[1:], len(ink)), blanks[blanks.searchsorted(starts)])
-        stretches: list[Glyph] = []
-        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-            glyph = self._glyph(row, start, stop)
-            last = stretches[-1] if stretches else None
-            if last and last.stop == start and last.likeliest == glyph.likeliest:
-                stretches[-1] = self._glyph(row, last.start, stop)
-            elif stop - start > 1 or self.shows[row, start, 1:].max() > LIKELY:
-                stretches.append(glyph)
-        return stretches
-
-    def _glyph(self, row: int, start: int, stop: int) -> Glyph:
+    def _glyph(self, row: int, start: int, stop: int, character: int) -> Glyph:
         chances = self.shows[row, start:stop].mean(0)
         chances[0] = 0.0
+        chances[character] = chances.max()  # the likeliest by all that is known
         return Glyph(row, start, stop, chances / chances.sum())
 
     @cached_property
     def _widths(self) -> tuple[Floats, Floats]:
-        """How many times as wide as on most pages text is in each row, [rows], and, that apart,
-        each character on this page, [characters]."""
+        """How many times as wide as on most pages text is in each row, [rows], and columns of each
+        character on this page, [characters], but for that."""
         rows = np.ones(len(self.ink), np.float32)
         seen: list[list[float]] = [[] for _ in range(self.shows.shape[-1])]
-        for row, stretches in enumerate(self._stretches):
-            shares = [self._share_of_usual(glyph) for glyph in stretches]
-            rows[row] = float(np.median(shares)) if shares else 1.0
-            for glyph, share in zip(stretches, shares, strict=True):
+        for row in range(len(self.ink)):
+            glyphs = self._segmented(row, _USUAL)
+            shares = [(one.stop - one.start) / _USUAL[one.likeliest] for one in glyphs]
+            rows[row] = np.median(shares) if shares else 1.0
+            for glyph, share in zip(glyphs, shares, strict=True):
                 seen[glyph.likeliest].append(share / rows[row])
-        return rows, np.array([_robust_mean(shares) for shares in seen], np.float32)
-
-    def _share_of_usual(self, glyph: Glyph) -> float:
-        """Columns of one of its characters, as many as there seem to be edges, over those it has on
-        most pages."""
-        width = (glyph.stop - glyph.start) / (1 + float(self._edges_within(glyph).sum()))
-        return width / max(1.0, COLUMNS_PER_CELL * width_of(glyph.likeliest))
-
-    def _edges_within(self, glyph: Glyph) -> Floats:
-        return self._edges[glyph.row, glyph.start + 1 : glyph.stop]
-
-    def _parted(self, glyph: Glyph) -> list[Glyph]:
-        """A stretch that shows one character, as often as it stands there. One mark stands for a
-        run of what cannot be read.
-
-        The likeliest segmentation: the log-odds of an edge at every cut, and a normal distribution
-        of the columns of every part about what this page and row lead to expect.
-        """
-        within = self._edges_within(glyph)
-        if not len(within) or glyph.likeliest == v.UNKNOWN:
-            return [glyph]
-        rows, characters = self._widths
-        usual = COLUMNS_PER_CELL * width_of(glyph.likeliest)
-        expected = max(1.0, float(usual * rows[glyph.row] * characters[glyph.likeliest]))
-        cuts = (np.log((within + _TINY) / (1 - within + _TINY)) - _CUT).tolist()
-        bounds = [glyph.start + bound for bound in _segments(cuts, expected)]
-        return [self._glyph(glyph.row, start, stop) for start, stop in pairwise(bounds)]
+        shares = [(sum(own) + _FEW_SEEN) / (len(own) + _FEW_SEEN) for own in seen]
+        return rows, _USUAL * np.array(shares, np.float32)
 
     def _word_chances(self, row: int) -> Floats:
         """Chance that a word or a line begins in each cell of a row. What stands across the edge
@@ -380,33 +344,6 @@ def _legible_part(inked: Bools, is_sure: Bools) -> float:
     )
     is_legible = (3 * ink >= _STRETCH) & (sure > _LEGIBLE_STRETCH * ink)
     return float(ink[is_legible].sum() / max(ink.sum(), 1))
-
-
-def _segments(cuts: Sequence[float], expected: float) -> list[int]:
-    """Bounds of the parts of len(cuts) + 1 columns, first and last included, by dynamic
-    programming. cuts: what a cut after each column gains; expected: columns of a part."""
-    count, longest = len(cuts) + 1, int(4 * expected) + 4
-    gains = [0.0, *cuts]
-    loss = [(width - expected) ** 2 / (2 * _SPREAD**2) for width in range(longest + 1)]
-    best, came = [0.0], [0]
-    for stop in range(1, count + 1):
-        scores = {
-            start: best[start] + gains[start] - loss[stop - start]
-            for start in range(max(0, stop - longest), stop)
-        }
-        came.append(max(scores, key=scores.__getitem__))
-        best.append(scores[came[-1]])
-    bounds = [count]
-    while bounds[-1]:
-        bounds.append(came[bounds[-1]])
-    return bounds[::-1]
-
-
-def _robust_mean(shares: Sequence[float]) -> float:
-    """Of shares of the usual, without those that are two; near 1 while there are few."""
-    most = 1.5 * median(shares) if shares else 0.0
-    single = [share for share in shares if share < most]
-    return (sum(single) + _FEW_SEEN) / (len(single) + _FEW_SEEN)
 
 
 def _strip(word: Word) -> slice:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from itertools import combinations
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import _CUT, _SPREAD, Evidence, _legible_part, _segments
+from fastocr_cli.reader.evidence import Evidence, _legible_part
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.results import PageStatus
 from tests.reader.test_order import COLUMNS, ROWS, page_of
@@ -117,31 +112,6 @@ def test_a_page_of_doubles_is_no_page_of_wide_letters() -> None:
     seen = page_of((2, 3, "51,000"), (4, 3, "70,000"), (6, 3, "99,000"), (8, 3, "60"))
     seen._edges *= 0.95
     assert words_of(seen) == ["51,000", "70,000", "99,000", "60"]
-
-
-@given(
-    edges=st.lists(st.floats(0, 1), max_size=6),
-    expected=st.floats(1, 6),
-)
-def test_parts_are_the_likeliest_of_all(edges: list[float], expected: float) -> None:
-    cuts = [math.log((edge + 1e-3) / (1 - edge + 1e-3)) - _CUT for edge in edges]
-
-    def score(bounds: tuple[int, ...]) -> float:
-        widths = np.diff(bounds)
-        return sum(cuts[at - 1] for at in bounds[1:-1]) - float(
-            ((widths - expected) ** 2).sum() / (2 * _SPREAD**2)
-        )
-
-    count = len(cuts) + 1
-    every = (
-        (0, *inner, count)
-        for parts in range(count)
-        for inner in combinations(range(1, count), parts)
-    )
-    found = _segments(cuts, expected)
-    assert found[0] == 0
-    assert found[-1] == count
-    assert score(tuple(found)) == pytest.approx(max(map(score, every)))
 
 
 def test_the_seam_between_two_characters_is_none() -> None:
