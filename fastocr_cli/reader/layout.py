@@ -285,6 +285,21 @@ def _overlaps(left: Numbers, right: Numbers) -> Bools:
     return overlaps
 
 
+def _between_columns(overlaps: Bools, left: Numbers, right: Numbers) -> Bools:
+    """Which of n stretches hangs over the end of which, [n, n], as a caption set between two
+    columns does: it overlaps both and lies mostly in neither, so it need not be read between what
+    stands above and below it."""
+    width = right - left
+    shared = np.minimum(right[:, None], right) - np.maximum(left[:, None], left)
+    hangs_over = overlaps & (width[:, None] <= width) & (shared < 0.5 * width[:, None])
+    to_right, to_left = (
+        hangs_over & is_it for is_it in (left[:, None] > left, left[:, None] < left)
+    )
+    ends_apart = to_right.astype(np.float32) @ ~overlaps > 0
+    is_between = np.any(ends_apart & to_left, axis=1, keepdims=True)
+    return hangs_over & is_between
+
+
 def _closed(before: Bools) -> Bools:
     """The relation's transitive closure, [n, n]."""
     closed = before
@@ -302,6 +317,8 @@ def _reading_order(units: Sequence[Sequence[TextLine]]) -> list[int]:
     top = np.array([unit[0].row for unit in units])
     bottom = np.array([unit[-1].row for unit in units])
     overlaps = _overlaps(left, right)
+    between = _between_columns(overlaps, left, right)
+    overlaps &= ~between & ~between.T
     is_level = (top[:, None] <= bottom) & (top <= bottom[:, None])
     before = (overlaps & (top[:, None] < top)) | (is_level & ~overlaps & (left[:, None] < left))
     leads_to = _closed(before)

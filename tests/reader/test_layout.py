@@ -66,6 +66,27 @@ def test_what_stands_across_parts_columns() -> None:
     assert read(*page)[-1] == "7"
 
 
+def test_a_caption_between_two_columns_ends_neither() -> None:
+    """It stands under a picture that both run around, mostly in the gutter."""
+    page = [
+        *(words(row, 10, "the left column is wide here") for row in (3, 5)),
+        *(words(row, 10, "narrow left") for row in (7, 9, 11, 13)),
+        *(words(row, 50, "a caption of the picture") for row in (11, 13)),
+        *(words(row, 10, "and it is wide again below") for row in (15, 17)),
+        *(words(row, 80, "the right column is wide here") for row in (3, 5)),
+        *(words(row, 116, "narrow right") for row in (7, 9, 11, 13)),
+        *(words(row, 80, "it goes on as wide as before") for row in (15, 17)),
+    ]
+    assert [line for line in read(*page) if "caption" not in line] == [
+        *["the left column is wide here"] * 2,
+        *["narrow left"] * 4,
+        *["and it is wide again below"] * 2,
+        *["the right column is wide here"] * 2,
+        *["narrow right"] * 4,
+        *["it goes on as wide as before"] * 2,
+    ]
+
+
 def test_what_stands_beside_a_column_does_not_end_it() -> None:
     """A caption that the text runs around is read before the text below both."""
     page = [
