@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -31,10 +31,15 @@ _LN_2_HIGH, _LN_2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _LEAST = np.float32(-87)  # below this e^x is no normal number
 _TAYLOR = tuple(map(np.float32, (1 / 720, 1 / 120, 1 / 24, 1 / 6, 1 / 2, 1, 1)))
 
-# Sums may be taken in any order; a NaN stays a NaN.
-_compiled = njit(
-    fastmath={"reassoc", "contract", "arcp", "nsz"}, error_model="numpy", nogil=True, cache=True
-)
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` by Numba, kept on disk where there is a place for it. Sums may be taken in any
+    order; a NaN stays a NaN."""
+    options = {"fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
+    try:
+        return njit(function, nogil=True, cache=True, **options)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written to
+        return njit(function, nogil=True, **options)
 
 
 class Loops(NamedTuple):

@@ -7,9 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastocr_kernels import AttendedSet, sparse_decode, use_implementation
+from fastocr_kernels import AttendedSet, loops, sparse_decode, use_implementation
 from fastocr_kernels.launch import INTERPRETER_BLOCK as BLOCK
-from fastocr_kernels.loops import share_rows
 from tests.kernels.cases import (
     COMPILED,
     DEVICE,
@@ -187,7 +186,19 @@ def test_a_fault_in_a_thread_is_raised(monkeypatch):
             raise MemoryError
 
     with pytest.raises(MemoryError):
-        share_rows(3, fails_on_the_last_row)
+        loops.share_rows(3, fails_on_the_last_row)
+
+
+def test_loops_are_compiled_where_nothing_can_be_kept(monkeypatch):
+    def njit(function, *, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return function, options
+
+    monkeypatch.setattr(loops, "njit", njit)
+    function, options = loops._compiled(abs)
+    assert function is abs
+    assert options["nogil"]
 
 
 def test_a_broken_value_is_not_hidden():
