@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.eye import width_of
-from fastocr_cli.reader.segments import segments
+from fastocr_cli.reader.segments import Segment, segments
 from fastocr_cli.reader.vocabulary import LineKind
 
 COLUMNS_PER_CELL = 4
@@ -227,21 +227,24 @@ class Evidence:
 
     def _glyphs(self, row: int) -> list[Glyph]:
         rows, characters = self._widths
-        return self._segmented(row, rows[row] * characters)
+        return [
+            self._glyph(row, segment) for segment in self._segments(row, rows[row] * characters)
+        ]
 
-    def _segmented(self, row: int, widths: Floats) -> list[Glyph]:
+    def _segments(self, row: int, widths: Floats) -> list[Segment]:
         """The characters of a row, if they are so many columns wide."""
         ink = np.concatenate([[0], self.ink[row] > 0, [0]])
         return [
-            self._glyph(row, first + one.start, first + one.stop, one.character)
-            for first, stop in np.flatnonzero(np.diff(ink)).reshape(-1, 2).tolist()
-            for one in segments(
-                self.shows[row, first:stop], self._edges[row, first:stop], widths, v.UNKNOWN
+            Segment(first + start, first + stop, character)
+            for first, end in np.flatnonzero(np.diff(ink)).reshape(-1, 2).tolist()
+            for start, stop, character in segments(
+                self.shows[row, first:end], self._edges[row, first:end], widths, v.UNKNOWN
             )
         ]
 
-    def _glyph(self, row: int, start: int, stop: int, character: int) -> Glyph:
-        chances = self.shows[row, start:stop].mean(0)
+    def _glyph(self, row: int, segment: Segment) -> Glyph:
+        start, stop, character = segment
+        chances = self.shows[row, start:stop].sum(0)
         chances[0] = 0.0
         chances[character] = chances.max()  # the likeliest by all that is known
         return Glyph(row, start, stop, chances / chances.sum())
@@ -253,11 +256,11 @@ class Evidence:
         rows = np.ones(len(self.ink), np.float32)
         seen: list[list[float]] = [[] for _ in range(self.shows.shape[-1])]
         for row in range(len(self.ink)):
-            glyphs = self._segmented(row, _USUAL)
-            shares = [(one.stop - one.start) / _USUAL[one.likeliest] for one in glyphs]
+            found = self._segments(row, _USUAL)
+            shares = [(stop - start) / _USUAL[character] for start, stop, character in found]
             rows[row] = np.median(shares) if shares else 1.0
-            for glyph, share in zip(glyphs, shares, strict=True):
-                seen[glyph.likeliest].append(share / rows[row])
+            for segment, share in zip(found, shares, strict=True):
+                seen[segment.character].append(share / rows[row])
         shares = [(sum(own) + _FEW_SEEN) / (len(own) + _FEW_SEEN) for own in seen]
         return rows, _USUAL * np.array(shares, np.float32)
 
