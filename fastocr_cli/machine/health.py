@@ -20,7 +20,7 @@ from fastocr_cli.version import __version__
 
 PACKAGES = (
     "torch", "transformers", "safetensors", "huggingface_hub", "pymupdf", "pillow", "numpy",
-    "triton", "pillow-heif",
+    "numba", "triton", "pillow-heif",
 )  # fmt: skip
 
 
