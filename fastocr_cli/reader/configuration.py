@@ -25,7 +25,7 @@ class ReaderConfig(PreTrainedConfig):
     def __init__(
         self,
         tower_channels: tuple[int, int, int] = (32, 96, 192),
-        tower_blocks: tuple[int, int, int] = (3, 6, 7),
+        tower_blocks: tuple[int, int, int] = (2, 3, 4),
         columns_per_cell: int = 4,
         position_scale: float = 1.5,
         gaze_layers: tuple[int, int] = (2, 3),

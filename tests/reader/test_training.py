@@ -25,7 +25,7 @@ from fastocr_cli.reader.training.batches import PHASES, Phase, Sources, block_ba
 from fastocr_cli.reader.training.compose import OtherScript, Piece, PieceKind
 from fastocr_cli.reader.training.fonts import Face
 from fastocr_cli.reader.training.found import read_page
-from fastocr_cli.reader.training.loop import Plan, deepen, set_place_embeddings
+from fastocr_cli.reader.training.loop import Plan, set_place_embeddings
 from fastocr_cli.reader.training.muon import Muon, orthogonal
 from fastocr_cli.reader.training.pages import Line, Page, join_lines, marked
 from fastocr_cli.reader.training.samples import IGNORE, crop_sample, whole_sample
@@ -134,22 +134,6 @@ def test_lines_whose_font_keeps_its_characters_are_painted_out(faces: Faces) -> 
     assert sample is not None
     (line,) = v.split_lines(sample.tokens.tolist())
     assert line.text == first.text.replace("\t", " ")
-
-
-def test_a_deeper_tower_starts_as_the_one_it_was() -> None:
-    torch.manual_seed(0)
-    model = ReaderForPageReading(tiny_config())
-    pixels = torch.randn(1, 1, 64, 64)
-    before = model.tower(pixels)
-    deepen(model, (2, 1, 3))
-    assert model.config.tower_blocks == (2, 1, 3)
-    assert sum(len(stage) for stage in model.tower.stages) == 2 + 1 + 3 + 2
-    assert torch.equal(model.tower(pixels), before)
-    model.tower(pixels).sum().backward()
-    for stage in model.tower.stages:
-        assert stage[-1].conv2.weight.grad.abs().max() > 0
-    deepen(model, (1, 1, 1))
-    assert model.config.tower_blocks == (2, 1, 3)
 
 
 def test_colours_count_pieces() -> None:

@@ -14,11 +14,11 @@ from typing import Any
 import pymupdf
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import Tensor
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.configuration import ReaderConfig
-from fastocr_cli.reader.modeling import ReaderForPageReading, ResidualBlock, sinusoid
+from fastocr_cli.reader.modeling import ReaderForPageReading, sinusoid
 from fastocr_cli.reader.training.batches import PHASES, Batch, Sources, block_batches
 from fastocr_cli.reader.training.fonts import training_faces
 from fastocr_cli.reader.training.found import documents
@@ -219,38 +219,12 @@ def average_gradients(parameters: list[torch.nn.Parameter], largest_norm: float 
 
 
 def new_model(initial: Path | None) -> ReaderForPageReading:
-    """Fresh weights, or those of a folder, whose tower is made as deep as fresh ones' is."""
-    config = ReaderConfig()
+    """Fresh weights, or those of a folder."""
     if initial is not None:
-        model = ReaderForPageReading.from_pretrained(initial, dtype=torch.float32)
-        deepen(model, config.tower_blocks)
-        return model
-    model = ReaderForPageReading(config)
+        return ReaderForPageReading.from_pretrained(initial, dtype=torch.float32)
+    model = ReaderForPageReading(ReaderConfig())
     set_place_embeddings(model.decoder.embed_tokens.weight.data)
     return model
-
-
-def deepen(model: ReaderForPageReading, blocks: tuple[int, ...]) -> None:
-    """Give each stage of the tower so many residual blocks, if it has fewer.
-
-    Added blocks add nothing until they are trained, so the model goes on as it was.
-    """
-    deeper = []
-    for stage, width, old, new in zip(
-        model.tower.stages,
-        model.config.tower_channels,
-        model.config.tower_blocks,
-        blocks,
-        strict=True,
-    ):
-        assert isinstance(stage, nn.Sequential)
-        for _ in range(old, new):
-            block = ResidualBlock(width)
-            for silent in block.conv2.parameters():
-                nn.init.zeros_(silent)
-            stage.append(block)
-        deeper.append(max(old, new))
-    model.config.tower_blocks = tuple(deeper)
 
 
 def set_place_embeddings(weight: Tensor, scale: float = 0.1) -> None:
