@@ -3,9 +3,9 @@
 A few hundred scattered rows of a cache are too few for matrix products: fetching them costs a
 copy, and each call into a library more than its arithmetic. Here every row is read where it lies,
 once, and a layer is one call. Measured on one Zen 3 core in fp32, 5,100 positions of 2 KV heads of
-64 with two query heads each: 730 of them attended to take 60 us (by products 360), one head's
-weights over all of them 150 us (by products 720). Over whole pages products are as fast, so dense
-attention stays with `cpu_products`.
+64 with two query heads each: to attend to 730 of them takes 80 us (by products 360), one head's
+weights over all of them 500 us (by products 570), for eight pages 3.9 ms (5.8). Over whole pages
+products are as fast, so dense attention stays with `cpu_products`.
 
 Importing this module imports Numba, which takes half a second; compiling takes seconds, once a
 head size, and is kept on disk. fp32 only.
