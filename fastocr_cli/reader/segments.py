@@ -45,9 +45,10 @@ def segments(shows: Floats, edges: Floats, widths: Floats, never_twice: int) -> 
     in each column, [columns]; widths: columns that each character is expected to have,
     [characters]. never_twice: a character that does not follow itself, however wide it is.
     """
-    likeliest = shows.max(0)
-    seen = np.flatnonzero(likeliest > min(_LEAST, likeliest[NOTHING + 1 :].max()))
-    states = np.concatenate([[NOTHING], seen[seen != NOTHING]])
+    seen = np.flatnonzero(shows.max(0) > _LEAST)
+    states = np.union1d([NOTHING], seen)
+    if len(states) == 1:
+        return []
     columns, count = len(shows), len(states)
     told = np.log(shows[:, states] + _DOUBT).cumsum(0)
     told = np.concatenate([np.zeros((1, count)), told])
