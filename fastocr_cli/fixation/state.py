@@ -230,10 +230,8 @@ class PruningState(ABC):
     def attended_set(self, fixation: Fixation, lengths: Tensor) -> AttendedSet:
         """The same object for all layers that attend alike, as it carries what is derived of it."""
         known = self._last_set
-        if known is None or known[0] is not fixation:
+        if known is None or known[0] is not fixation or known[1].lengths is not lengths:
             known = fixation, AttendedSet(fixation.positions, self.tokens.tail, lengths)
-        elif known[1].lengths is not lengths:
-            known = fixation, known[1].at(lengths)
         self._last_set = known
         return known[1]
 

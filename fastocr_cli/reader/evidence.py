@@ -7,7 +7,6 @@ loses its place on long inputs when it is left alone.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.eye import width_of
-from fastocr_cli.reader.segments import Segment, segments
+from fastocr_cli.reader.segments import Segment, log_odds, segments
 from fastocr_cli.reader.vocabulary import LineKind
 
 COLUMNS_PER_CELL = 4
@@ -43,8 +42,6 @@ _SOME_PAPER, _MOST_PAPER = 0.6, 3.7
 likely, and those that always are a space."""
 _FEW_SEEN = 2.0
 """How many of a character of the usual width those seen on the page are weighed against."""
-_TINY = 1e-3
-"""Chances are never surer than that."""
 _TWIN_SHARE, _COPY_SHARE = 0.35, 0.65
 """How much of what a row shows the row beside must show for both to be seeing the same text, about
 a word and of the word itself."""
@@ -203,8 +200,8 @@ class Evidence:
         for i, glyph in enumerate(glyphs):
             cells = [cell for cell in glyph.cells if paper[i] > _SOME_PAPER or first[cell] == i]
             claim = max((float(chances[cell]) for cell in cells), default=0.0)
-            odds = math.log((claim + _TINY) / (1 - claim + _TINY))
-            if paper[i] >= _MOST_PAPER or odds + _PAPER_WEIGHT * paper[i] > _NO_SPACE:
+            odds = log_odds(claim) + _PAPER_WEIGHT * paper[i]
+            if paper[i] >= _MOST_PAPER or odds > _NO_SPACE:
                 words.append([])
             words[-1].append(glyph)
         return [

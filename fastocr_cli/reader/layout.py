@@ -279,22 +279,26 @@ def _blocks(lines: Sequence[TextLine]) -> list[list[TextLine]]:
 def _overlaps(left: Numbers, right: Numbers) -> Bools:
     """Which of n stretches left..right lie above or below each other, [n, n]; ends that just pass
     each other do not make them."""
-    shared = np.minimum(right[:, None], right) - np.maximum(left[:, None], left)
     shorter = np.minimum((right - left)[:, None], right - left)
-    overlaps: Bools = shared > np.minimum(_PASSING, _PASSING_SHARE * shorter)
+    overlaps: Bools = _shared(left, right) > np.minimum(_PASSING, _PASSING_SHARE * shorter)
     return overlaps
+
+
+def _shared(left: Numbers, right: Numbers) -> Numbers:
+    """Columns that n stretches left..right have in common, [n, n]; below 0: that part them."""
+    common: Numbers = np.minimum(right[:, None], right) - np.maximum(left[:, None], left)
+    return common
 
 
 def _between_columns(overlaps: Bools, left: Numbers, right: Numbers) -> Bools:
     """Which of n stretches hangs over the end of which, [n, n], as a caption set between two
     columns does: it overlaps both and lies mostly in neither, so it need not be read between what
     stands above and below it."""
-    width = right - left
-    shared = np.minimum(right[:, None], right) - np.maximum(left[:, None], left)
-    hangs_over = overlaps & (width[:, None] <= width) & (shared < 0.5 * width[:, None])
-    to_right, to_left = (
-        hangs_over & is_it for is_it in (left[:, None] > left, left[:, None] < left)
-    )
+    width = (right - left)[:, None]
+    mostly_beside = _shared(left, right) < 0.5 * width
+    hangs_over = overlaps & (width <= width.T) & mostly_beside
+    to_right = hangs_over & (left[:, None] > left)
+    to_left = hangs_over & (left[:, None] < left)
     ends_apart = to_right.astype(np.float32) @ ~overlaps > 0
     is_between = np.any(ends_apart & to_left, axis=1, keepdims=True)
     return hangs_over & is_between

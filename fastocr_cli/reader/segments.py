@@ -56,7 +56,7 @@ def segments(shows: Floats, edges: Floats, widths: Floats, never_twice: int) -> 
     longest = columns if is_free[1:].any() else min(columns, int(4 * widths[states].max()) + 4)
     misfit = (np.arange(longest + 1)[:, None] - widths[states]) ** 2 / (2 * _SPREAD**2)
     misfit[:, is_free] = 0.0
-    odds = np.log((edges + _SUREST) / (1 - edges + _SUREST))
+    odds = log_odds(edges)
     weight, least = _transitions(is_free)
 
     every = np.arange(count)
@@ -83,6 +83,12 @@ def segments(shows: Floats, edges: Floats, widths: Floats, never_twice: int) -> 
         found.append(Segment(start, stop, int(states[state])))
         stop, state = start, int(came_from[start, state])
     return [segment for segment in reversed(found) if segment.character != NOTHING]
+
+
+def log_odds(chances: Floats | float) -> Floats:
+    """Of something against its contrary, elementwise; none is sure."""
+    odds: Floats = np.log((chances + _SUREST) / (1 - chances + _SUREST))
+    return odds
 
 
 def _transitions(is_free: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:

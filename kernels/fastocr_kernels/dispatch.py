@@ -74,7 +74,8 @@ def _choose(device: torch.device, dtype: torch.dtype) -> tuple[Implementation, s
 def explain(device: torch.device, dtype: torch.dtype) -> tuple[Implementation, str]:
     """What would serve this device and dtype outside any scope, and why."""
     if device.type == "cpu":
-        return "cpu", "compiled loops and matrix products"
+        is_fast = dtype == torch.float32
+        return "cpu", f"{'compiled loops' if is_fast else 'plain torch'} and matrix products"
     if device.type != "cuda":
         return "reference", f"no kernel for device type {device.type}"
     obstacle = _triton_obstacle(device, dtype)

@@ -8,7 +8,7 @@ from them is derived once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -40,10 +40,6 @@ class AttendedSet:
         require_index_dtype("indices", self.indices)
         for name in ("text_start", "lengths"):
             require_vector(name, getattr(self, name), rows)
-
-    def at(self, lengths: Tensor) -> AttendedSet:
-        """The same choice in another step, in which the text is longer."""
-        return replace(self, lengths=lengths, _derived={})
 
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
         """The value of `make()`, computed on first use and kept under `key`."""

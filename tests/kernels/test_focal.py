@@ -138,7 +138,9 @@ def test_cpu_path_on_any_batch(data):
 
 @pytest.mark.parametrize("has_avx512", [False, True], ids=["narrow", "wide"])
 @pytest.mark.parametrize("heads", [Heads(4, 2, 64), Heads(8, 2, 64), Heads(4, 4, 16)], ids=str)
-@pytest.mark.parametrize("options", [{}, {"heads": [1]}, {"heads": [1, 0]}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"heads": [1]}, {"heads": [1, 0]}, {"heads": [2, 0, 1]}], ids=str
+)
 def test_every_cpu_product(monkeypatch, has_avx512, heads, options):
     monkeypatch.setattr(cpu_products, "_has_avx512", lambda: has_avx512)
     check("cpu", random_batch([2100, 300], heads), random_visual([900, 120]), **options)

@@ -158,16 +158,20 @@ def test_cpu_path_on_any_batch(data):
 
 @pytest.mark.parametrize(("implementation", "device"), FAST)
 def test_a_choice_serves_later_steps(implementation, device):
-    """The text grows; what is derived of the choice alone is kept, the rest is derived anew."""
+    """The text grows, and each step reads all of it that is there."""
     batch = random_batch([60, 41], Heads(4, 2, 64), device=device)
-    lengths = [batch.lengths - back for back in (2, 1, 0)]
     attended = random_attended(batch, [40, 20], [12, 3])
-    step = attended.at(lengths[0])
-    for now in lengths:
-        step = step.at(now)
-        fresh = AttendedSet(attended.indices, attended.text_start, now)
-        expected = run(implementation, batch, fresh)
-        assert torch.equal(run(implementation, batch, step), expected)
+    for back in (2, 1, 0):
+        now = AttendedSet(attended.indices, attended.text_start, batch.lengths - back)
+        first, again = check(implementation, batch, now), run(implementation, batch, now)
+        assert torch.equal(first, again)
+
+
+@pytest.mark.parametrize("heads", [Heads(4, 2, 64), Heads(8, 2, 64), Heads(4, 4, 16)], ids=str)
+@pytest.mark.parametrize("count", [30, 2100])
+def test_few_and_many_positions_on_a_cpu(heads, count):
+    batch = random_batch([count + 90, 50], heads)
+    check("cpu", batch, random_attended(batch, [count + 60, 20], [count, 9]))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
