@@ -26,7 +26,7 @@ class ReaderConfig(PreTrainedConfig):
         self,
         tower_channels: tuple[int, int, int] = (32, 96, 192),
         tower_blocks: tuple[int, int, int] = (2, 3, 4),
-        columns_per_cell: int = 4,
+        columns_per_cell: int = 8,
         position_scale: float = 1.5,
         gaze_layers: tuple[int, int] = (2, 3),
         gaze_heads: int = 2,

@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.eye import width_of
-from fastocr_cli.reader.segments import Segment, log_odds, segments
+from fastocr_cli.reader.segments import Segment, log_odds, page_segments
 from fastocr_cli.reader.vocabulary import LineKind
 
-COLUMNS_PER_CELL = 4
+COLUMNS_PER_CELL = 8
 NOTHING_WEIGHT = 0.1
 """Training counts cells and columns in which nothing is that much; chances are put right by it."""
 
@@ -31,25 +31,23 @@ _LEGIBLE_SHARE, _MOST_UNKNOWN = 0.3, 0.05
 """Inked columns that must show one character for sure, and how many may show the mark of what
 cannot be read. Printed Latin text has 0.8 to 0.9 and up to 0.02 of them, a light typewriter face
 0.5; Cyrillic 0.1 to 0.4 and 0.09 to 0.5, text on its head 0.1 and 0.7, Chinese 0 and 1."""
-_STRETCH, _LEGIBLE_STRETCH, _LEGIBLE_PART = 60, 0.75, 0.12
+_STRETCH, _LEGIBLE_STRETCH, _LEGIBLE_PART = 120, 0.75, 0.12
 """A page of other writing is legible for the sake of what else is on it: stretches of so many
 columns, a third of them inked, that are sure to that share, and their share of the ink."""
-_PAPER_WEIGHT, _NO_SPACE = 2.7, 1.0
+_PAPER_WEIGHT, _NO_SPACE = 1.35, 1.0
 """A space: the log-odds that a word begins, and how much each blank column before it adds to them,
 over what they must be."""
-_SOME_PAPER, _MOST_PAPER = 0.6, 3.7
+_SOME_PAPER, _MOST_PAPER = 1.2, 7.4
 """Blank columns from which a character may begin a word that another in its cell begins more
 likely, and those that always are a space."""
-_FEW_SEEN = 2.0
-"""How many of a character of the usual width those seen on the page are weighed against."""
 _TWIN_SHARE, _COPY_SHARE = 0.35, 0.65
 """How much of what a row shows the row beside must show for both to be seeing the same text, about
 a word and of the word itself."""
-_APART = 8
+_APART = 16
 """Blank columns that part what stands beside each other in a row."""
 _CLEAR, _FAINT = 0.07, 0.75
 """Where there is a character, the chance of nothing is mostly less, that of the likeliest more."""
-_STRIP = 60
+_STRIP = 120
 """Columns to both sides of a word over which its row is compared with the row beside."""
 
 _USUAL = np.array([max(1.0, COLUMNS_PER_CELL * width_of(c)) for c in range(v.FIRST_COLUMN)])
@@ -77,7 +75,7 @@ class Glyph:
     def cells(self) -> set[int]:
         """The cell of its middle, and the one beside if that is near the edge."""
         middle = (self.start + self.stop) / 2
-        return {int(middle + step) // COLUMNS_PER_CELL for step in (-0.8, 0.8)}
+        return {int(middle + step) // COLUMNS_PER_CELL for step in (-1.6, 1.6)}
 
     @property
     def likeliest(self) -> int:
@@ -143,13 +141,13 @@ class Evidence:
 
     is_text: whether what stands on the page looks like writing. is_legible: whether it is writing
     the tower knows; where it is not, there are no words.
-    shows: chance of each character (0: none) in each column, [rows, 4 * columns, characters].
-    ink: the likeliest character where there is likely to be one, else 0; [rows, 4 * columns].
+    shows: chance of each character (0: none) in each column, [rows, 8 * columns, characters].
+    ink: the likeliest character where there is likely to be one, else 0; [rows, 8 * columns].
     """
 
     def __init__(self, starts: Floats, columns: Floats, edges: Floats) -> None:
-        """starts: log-probabilities [rows, columns, 16]; columns: [rows, columns, 4, characters];
-        edges: chances [rows, columns, 4]; see `modeling.PageReading`."""
+        """starts: log-probabilities [rows, columns, 16]; columns: [rows, columns, 8, characters];
+        edges: chances [rows, columns, 8]; see `modeling.PageReading`."""
         self._begins = _put_right(starts)
         self._begins_word = self._begins[..., v.WORD_START] + self._begins[..., _KINDS].sum(-1)
         self.shows = _put_right(columns).reshape(len(columns), -1, columns.shape[-1])
@@ -188,7 +186,7 @@ class Evidence:
         return kept
 
     def _words_of(self, row: int) -> list[Word]:
-        glyphs = self._glyphs(row)
+        glyphs = [self._glyph(row, segment) for segment in self._segments[row]]
         chances = self._word_chances(row)
         paper = [_MOST_PAPER, *(self._paper(a, b) for a, b in pairwise(glyphs))]
         first: dict[int, int] = {}  # which character of each cell has most paper before it
@@ -222,22 +220,10 @@ class Evidence:
             weight += alike
         return row + height / weight
 
-    def _glyphs(self, row: int) -> list[Glyph]:
-        rows, characters = self._widths
-        return [
-            self._glyph(row, segment) for segment in self._segments(row, rows[row] * characters)
-        ]
-
-    def _segments(self, row: int, widths: Floats) -> list[Segment]:
-        """The characters of a row, if they are so many columns wide."""
-        ink = np.concatenate([[0], self.ink[row] > 0, [0]])
-        return [
-            Segment(first + start, first + stop, character)
-            for first, end in np.flatnonzero(np.diff(ink)).reshape(-1, 2).tolist()
-            for start, stop, character in segments(
-                self.shows[row, first:end], self._edges[row, first:end], widths, v.UNKNOWN
-            )
-        ]
+    @cached_property
+    def _segments(self) -> list[list[Segment]]:
+        """The characters of every row."""
+        return page_segments(self.shows, self._edges, self.ink > 0, _USUAL, v.UNKNOWN)
 
     def _glyph(self, row: int, segment: Segment) -> Glyph:
         start, stop, character = segment
@@ -245,21 +231,6 @@ class Evidence:
         chances[0] = 0.0
         chances[character] = chances.max()  # the likeliest by all that is known
         return Glyph(row, start, stop, chances / chances.sum())
-
-    @cached_property
-    def _widths(self) -> tuple[Floats, Floats]:
-        """How many times as wide as on most pages text is in each row, [rows], and columns of each
-        character on this page, [characters], but for that."""
-        rows = np.ones(len(self.ink), np.float32)
-        seen: list[list[float]] = [[] for _ in range(self.shows.shape[-1])]
-        for row in range(len(self.ink)):
-            found = self._segments(row, _USUAL)
-            shares = [(stop - start) / _USUAL[character] for start, stop, character in found]
-            rows[row] = np.median(shares) if shares else 1.0
-            for segment, share in zip(found, shares, strict=True):
-                seen[segment.character].append(share / rows[row])
-        shares = [(sum(own) + _FEW_SEEN) / (len(own) + _FEW_SEEN) for own in seen]
-        return rows, _USUAL * np.array(shares, np.float32)
 
     def _word_chances(self, row: int) -> Floats:
         """Chance that a word or a line begins in each cell of a row. What stands across the edge

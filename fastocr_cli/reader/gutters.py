@@ -17,16 +17,16 @@ import numpy as np
 
 from fastocr_cli.reader.evidence import Word
 
-_NARROWEST, _WIDE = 2.5, 4.6
+_NARROWEST, _WIDE = 5, 9.2
 """Columns that gaps must have in common: always, and from where on few lines are enough."""
 _WIDE_LINES, _NARROW_LINES = 4, 6
-_NO_WORD_GAP = 6
+_NO_WORD_GAP = 12
 """Columns between two words of one line, at most."""
 _FITS = 0.4
 """Share of a gutter that a gap must have to belong to it."""
 _STEP_ROWS = 3.6
 """Rows from one gap to the next below, at most."""
-_COLUMN_WIDTH = 32
+_COLUMN_WIDTH = 64
 """Columns of text on both sides, on the mean, at least."""
 _FILLED = 0.75
 """Share of the widest that lines of running text are wide, on the mean, at least."""

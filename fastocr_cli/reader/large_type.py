@@ -53,7 +53,7 @@ def type_size(words: Sequence[Word]) -> float:
         return 1.0
     usual = sum(width_of(glyph.likeliest) for word in known for glyph in word.glyphs)
     width = sum(word.stop - word.start for word in known)
-    return max(0, width - 1) / (COLUMNS_PER_CELL * usual)
+    return max(0, width - 2) / (COLUMNS_PER_CELL * usual)
 
 
 def _enlarged(word: Word) -> Word:

@@ -5,7 +5,7 @@ of a table, and what is read before what. The order is a topological sort, after
 Performance Document Layout Analysis" (2003), but of whole blocks: one is read before those below it
 and before those beside it on the right, and the column is read to its end before the next.
 
-Lengths across are columns of 4 px, lengths down rows of 16 px; a page is scaled so that body text
+Lengths across are columns of 2 px, lengths down rows of 16 px; a page is scaled so that body text
 has about the same size in both.
 """
 
@@ -27,13 +27,13 @@ from fastocr_cli.reader.evidence import LIKELY, Word
 from fastocr_cli.reader.gutters import behind_gutters
 from fastocr_cli.reader.vocabulary import TABULAR, LineKind
 
-EM = 4.6
+EM = 9.2
 """Columns an em of body text takes; rows: a quarter of it."""
 _WORD_GAP, _COLUMN_GAP = 1.3 * EM, EM
 """Between words of one line, mostly less; between columns of text, mostly more."""
 _EDGE_ROWS = 1.5
 """Rows between a page's header or footer and the text, at least."""
-_FLUSH = 2
+_FLUSH = 4
 """Columns between the beginnings of two lines of one column of text, at most."""
 _CELL_BEGINS = 0.75
 """Chance of a line's beginning behind the gaps of a table, mostly less."""
@@ -44,7 +44,7 @@ _LEVEL, _STEP = 0.6, 1.05
 across the edge of two rows may have been seen in either."""
 _NEAR_ROWS, _BLOCK_ROWS = 6.0, 3.0
 """Rows to lines that tell whether one begins behind a gap, at most; to the next of a block."""
-_PASSING, _PASSING_SHARE = 3, 0.15
+_PASSING, _PASSING_SHARE = 6, 0.15
 """Columns, and share of the shorter, by which the ends of two stretches may pass each other."""
 _LABEL = re.compile(r"\(?(\d{1,3}|[A-Za-z])[.)]|\d{1,2}(\.\d{1,2})+")
 _LABEL_GAP = 4 * EM
@@ -124,7 +124,7 @@ def _begun(words: Sequence[Word]) -> set[Word]:
     height = np.array([word.height for word in words])
     gaps = np.array([w.start for w in words])[:, None] - np.array([w.stop for w in words])
     is_level = np.abs(height[:, None] - height) <= _LEVEL
-    precedes = is_level & (gaps >= -1) & (gaps <= _WORD_GAP)
+    precedes = is_level & (gaps >= -2) & (gaps <= _WORD_GAP)
     return {word for word, is_it in zip(words, precedes.any(1).tolist(), strict=True) if not is_it}
 
 
@@ -133,9 +133,9 @@ def _next_word(
 ) -> Word | None:
     """The next to the right of words sorted by start; those `begun` may go on with a line that was
     seen in the row beside."""
-    ahead = words[bisect_left(words, last.stop - 1, key=lambda word: word.start) :]
+    ahead = words[bisect_left(words, last.stop - 2, key=lambda word: word.start) :]
     level = _first_level(ahead, height)
-    room = level.start + 1 if level else math.inf
+    room = level.start + 2 if level else math.inf
     for word in ahead:
         if word.start - last.stop > _WORD_GAP * last.scale:
             return None

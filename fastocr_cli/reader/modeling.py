@@ -158,8 +158,8 @@ class PageReading(CausalLMOutputWithPast):
 
     starts: log-probabilities of what begins in each cell, [B, rows, columns, 16]: nothing, a word
     (`vocabulary.WORD_START`), or a line of each `LineKind`. columns: those of the character each
-    4 px column shows, 0 for none, [B, rows, columns, 4, characters]. edges: chance that a character
-    begins in a column, if it shows one; [B, rows, columns, 4]. They tell ll from l.
+    2 px column shows, 0 for none, [B, rows, columns, 8, characters]. edges: chance that a character
+    begins in a column, if it shows one; [B, rows, columns, 8]. They tell ll from l.
     far: the same three of the page at half its size, where large type is read, if it was given.
     """
 

@@ -1,14 +1,16 @@
-"""Columns of a row to characters: the likeliest segmentation of a run of ink.
+"""Columns of a page to characters: the likeliest segmentation of every run of ink.
 
-The tower tells every 4 px column apart from the others: what it shows, and how likely a character
+The tower tells every column apart from the others: what it shows, and how likely a character
 begins there. A character is a few columns that agree, about as wide as the page writes it. Both
 together make a hidden semi-Markov model (K. Murphy, "Hidden semi-Markov models", 2002), whose
 states are the characters that may be seen in the run, and nothing; its likeliest path is found by
-dynamic programming. Knows numbers of characters and nothing of pages.
+dynamic programming, for many runs at once. How wide the page writes is not known beforehand: a
+first pass, which leaves widths much room, measures it. Knows numbers of characters and no letters.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,15 +21,35 @@ _LEAST = 0.1
 """A character must be that likely in some column to be thought of."""
 _DOUBT = 0.01
 """The tower is wrong about a column that often, whatever it says."""
-_SPREAD = 0.65
-"""Columns by which the width of a character usually differs from what the page leads to expect."""
+_UNMEASURED, _MEASURED = 1.8, 1.1
+"""Columns by which the width of a character usually differs from what is expected, before and after
+the page was measured."""
 _LIKE, _OTHER = (1.0, -1.7), (0.4, -0.5)
 """Where a character follows another at once: how much the log-odds that one begins there count, and
 what they must make up for, if it is the same again and if not."""
 _SUREST = 1e-3
 """Chances are never surer than that."""
+_FEW_SEEN = 2.0
+"""How many of a character of the usual width those seen on the page are weighed against."""
+_WIDEST, _ROOM = 2, 4
+"""No character is wider than so many times the widest of its run, and so many columns."""
+_TOGETHER = 64
+"""Runs that are segmented at once."""
 
 Floats = npt.NDArray[np.floating]
+Bools = npt.NDArray[np.bool_]
+
+
+class Run(NamedTuple):
+    """Neighbouring columns of ink.
+
+    shows: chances [columns, characters], NOTHING among them; edges: chance that a character begins
+    in each column, [columns]; scale: how many times as wide as expected characters are.
+    """
+
+    shows: Floats
+    edges: Floats
+    scale: float = 1.0
 
 
 class Segment(NamedTuple):
@@ -38,51 +60,122 @@ class Segment(NamedTuple):
     character: int
 
 
-def segments(shows: Floats, edges: Floats, widths: Floats, never_twice: int) -> list[Segment]:
-    """The characters of a run of columns, from left to right.
+def page_segments(
+    shows: Floats, edges: Floats, inked: Bools, usual: Floats, never_twice: int
+) -> list[list[Segment]]:
+    """The characters of each row of a page, from left to right.
 
-    shows: chances [columns, characters], NOTHING among them; edges: chance that a character begins
-    in each column, [columns]; widths: columns that each character is expected to have,
-    [characters]. never_twice: a character that does not follow itself, however wide it is.
+    shows, edges: as in `Run`, of every row; inked: which columns show anything, [rows, columns];
+    usual: columns that each character has on most pages, [characters]; never_twice: see `segments`.
     """
-    seen = np.flatnonzero(shows.max(0) > _LEAST)
-    states = np.union1d([NOTHING], seen)
-    if len(states) == 1:
-        return []
-    columns, count = len(shows), len(states)
-    told = np.log(shows[:, states] + _DOUBT).cumsum(0)
-    told = np.concatenate([np.zeros((1, count)), told])
+    places = [
+        (row, first, stop)
+        for row, ink in enumerate(np.pad(inked, ((0, 0), (1, 1))))
+        for first, stop in np.flatnonzero(np.diff(ink)).reshape(-1, 2).tolist()
+    ]
+
+    def read(scales: Floats, widths: Floats, spread: float) -> list[list[Segment]]:
+        runs = [
+            Run(shows[row, first:stop], edges[row, first:stop], float(scales[row]))
+            for row, first, stop in places
+        ]
+        rows: list[list[Segment]] = [[] for _ in inked]
+        found = segments(runs, widths, never_twice, spread)
+        for (row, first, _), own in zip(places, found, strict=True):
+            rows[row] += [Segment(first + a, first + b, character) for a, b, character in own]
+        return rows
+
+    guessed = read(np.ones(len(inked)), usual, _UNMEASURED)
+    return read(*_measured(guessed, usual), _MEASURED)
+
+
+def _measured(rows: Sequence[Sequence[Segment]], usual: Floats) -> tuple[Floats, Floats]:
+    """How many times as wide as usual text is in each row, [rows], and columns of each character
+    on this page but for that, [characters]."""
+    scales = np.ones(len(rows))
+    seen: list[list[float]] = [[] for _ in usual]
+    for i, row in enumerate(rows):
+        shares = [(stop - start) / usual[character] for start, stop, character in row]
+        scales[i] = np.median(shares) if shares else 1.0
+        for segment, share in zip(row, shares, strict=True):
+            seen[segment.character].append(share / scales[i])
+    shares = [(sum(own) + _FEW_SEEN) / (len(own) + _FEW_SEEN) for own in seen]
+    return scales, usual * np.array(shares)
+
+
+def segments(
+    runs: Sequence[Run], widths: Floats, never_twice: int, spread: float = _MEASURED
+) -> list[list[Segment]]:
+    """The characters of each run, from left to right.
+
+    widths: columns that each character is expected to have, [characters], and `spread` by how many
+    it usually differs; never_twice: a character that does not follow itself, however wide it is.
+    """
+    found: list[list[Segment]] = [[] for _ in runs]
+    by_length = sorted(range(len(runs)), key=lambda i: len(runs[i].shows))
+    for first in range(0, len(runs), _TOGETHER):
+        some = by_length[first : first + _TOGETHER]
+        paths = _likeliest_paths([runs[i] for i in some], widths, never_twice, spread)
+        for i, path in zip(some, paths, strict=True):
+            found[i] = path
+    return found
+
+
+def _likeliest_paths(
+    runs: Sequence[Run], widths: Floats, never_twice: int, spread: float
+) -> Iterator[list[Segment]]:
+    """Runs are padded to the columns of the longest and the states of the richest; what is added
+    to a run at its end comes after all that its path depends on, a state added costs all chances.
+    """
+    seen = [[NOTHING, *np.flatnonzero(run.shows[:, 1:].max(0) > _LEAST) + 1] for run in runs]
+    lengths = [len(run.shows) for run in runs]
+    shape = len(runs), max(lengths) + 1, max(map(len, seen))
+    states = np.full((shape[0], shape[2]), NOTHING)
+    is_added = np.ones(states.shape, bool)
+    told, odds = np.zeros(shape), np.zeros(shape[:2])
+    for i, (run, own) in enumerate(zip(runs, seen, strict=True)):
+        states[i, : len(own)], is_added[i, : len(own)] = own, False
+        told[i, 1 : lengths[i] + 1, : len(own)] = np.log(run.shows[:, own] + _DOUBT)
+        odds[i, : lengths[i]] = log_odds(run.edges)
+    told = told.cumsum(1)
     is_free = (states == NOTHING) | (states == never_twice)
-    longest = columns if is_free[1:].any() else min(columns, int(4 * widths[states].max()) + 4)
-    misfit = (np.arange(longest + 1)[:, None] - widths[states]) ** 2 / (2 * _SPREAD**2)
-    misfit[:, is_free] = 0.0
-    odds = log_odds(edges)
+    expected = widths[states] * np.array([[run.scale] for run in runs])
+    longest = shape[1] - 1
+    if not (states == never_twice).any():
+        longest = min(longest, int(_WIDEST * expected.max()) + _ROOM)
+    misfit = (np.arange(longest + 1)[:, None] - expected[:, None]) ** 2 / (2 * spread**2)
+    misfit = np.where(is_free[:, None], 0.0, misfit)
+    misfit = np.where(is_added[:, None], np.inf, misfit)
     weight, least = _transitions(is_free)
 
-    every = np.arange(count)
-    entered = np.zeros((columns, count))  # best score of what ends where a state begins
-    came_from = np.zeros((columns, count), int)
-    best = np.zeros((columns + 1, count))
-    began = np.zeros((columns + 1, count), int)
-    for stop in range(1, columns + 1):
+    rows, every = np.arange(shape[0])[:, None], np.arange(shape[2])
+    entered = -told  # best score of what ends where a state begins, less what is told up to there
+    came_from, began = np.zeros((2, *shape), int)
+    best = np.zeros(shape)
+    for stop in range(1, shape[1]):
         first = max(0, stop - longest)
-        lengths = np.arange(stop - first, 0, -1)
-        scores = entered[first:stop] - told[first:stop] - misfit[lengths]
-        chosen = scores.argmax(0)
-        began[stop] = first + chosen
-        best[stop] = scores[chosen, every] + told[stop]
-        if stop < columns:
-            changes = best[stop][:, None] + odds[stop] * weight + least
-            came_from[stop] = changes.argmax(0)
-            entered[stop] = changes[came_from[stop], every]
+        scores = entered[:, first:stop] - misfit[:, stop - first : 0 : -1]
+        chosen = scores.argmax(1)
+        began[:, stop] = first + chosen
+        best[:, stop] = scores[rows, chosen, every] + told[:, stop]
+        changes = best[:, stop, :, None] + odds[:, stop, None, None] * weight + least
+        chosen = came_from[:, stop] = changes.argmax(1)
+        entered[:, stop] += changes[rows, chosen, every]
+    for i, stop in enumerate(lengths):
+        path = _path(stop, best[i, stop], began[i], came_from[i])
+        found = [Segment(a, b, int(states[i, state])) for a, b, state in path]
+        yield [segment for segment in reversed(found) if segment.character != NOTHING]
 
-    found: list[Segment] = []
-    stop, state = columns, int(best[columns].argmax())
+
+def _path(
+    stop: int, best: Floats, began: npt.NDArray[np.intp], came_from: npt.NDArray[np.intp]
+) -> Iterator[tuple[int, int, int]]:
+    """Start, stop and state of each piece, from the last to the first."""
+    state = int(best.argmax())
     while stop:
         start = int(began[stop, state])
-        found.append(Segment(start, stop, int(states[state])))
+        yield start, stop, state
         stop, state = start, int(came_from[start, state])
-    return [segment for segment in reversed(found) if segment.character != NOTHING]
 
 
 def log_odds(chances: Floats | float) -> Floats:
@@ -91,11 +184,11 @@ def log_odds(chances: Floats | float) -> Floats:
     return odds
 
 
-def _transitions(is_free: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """From each state to each: the weight of the edge's log-odds, and what is added to them.
-    is_free: which states have any width, the first being NOTHING; they do not follow themselves."""
-    is_like = np.eye(len(is_free), dtype=bool)
+def _transitions(is_free: Bools) -> tuple[Floats, Floats]:
+    """From each state to each: the weight of the edge's log-odds, [states, states], and what is
+    added to them, [runs, states, states]. is_free: which states have any width, [runs, states],
+    the first being NOTHING; they do not follow themselves."""
+    is_like = np.eye(is_free.shape[1], dtype=bool)
     weight, least = (np.where(is_like, *pair) for pair in zip(_LIKE, _OTHER, strict=True))
     weight[0] = weight[:, 0] = least[0] = least[:, 0] = 0.0
-    least[is_like & is_free] = -np.inf
-    return weight, least
+    return weight, np.where(is_like & is_free[:, None], -np.inf, least)

@@ -11,7 +11,7 @@ import torch
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.configuration import ReaderConfig, decoder_config
-from fastocr_cli.reader.evidence import Evidence
+from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Evidence
 from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.reader.training import texts
 from fastocr_cli.reader.training.fonts import Face
@@ -65,11 +65,11 @@ def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def evidence_of(starts: np.ndarray, columns: np.ndarray, edges: np.ndarray) -> Evidence:
     """What a tower without a doubt would see. starts: [rows, columns]; columns, edges:
-    [rows, 4 columns], as in `Sample`."""
+    [rows, 8 * columns], as in `Sample`."""
     return Evidence(
         _log_chances(starts, v.FIRST_CHARACTER),
-        _log_chances(columns.reshape(*starts.shape, 4), v.FIRST_COLUMN),
-        (edges == 1).astype(np.float32).reshape(*starts.shape, 4),
+        _log_chances(columns.reshape(*starts.shape, COLUMNS_PER_CELL), v.FIRST_COLUMN),
+        (edges == 1).astype(np.float32).reshape(*starts.shape, COLUMNS_PER_CELL),
     )
 
 

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import Evidence, _legible_part
+from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Evidence, _legible_part
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.results import PageStatus
-from tests.reader.test_order import COLUMNS, ROWS, page_of
+from tests.reader.test_order import COLUMNS, LETTER_COLUMNS, ROWS, page_of
 
 
 def doubtful_page(certainty: float, first: int = v.FIRST_CHARACTER) -> Evidence:
     """Every column shows some character, of which the first is as likely as `certainty`."""
-    columns = np.full((ROWS, COLUMNS, 4, v.FIRST_COLUMN), 1e-9, np.float32)
+    columns = np.full((ROWS, COLUMNS, COLUMNS_PER_CELL, v.FIRST_COLUMN), 1e-9, np.float32)
     spread = 60
     columns[..., first : first + spread] = (1 - certainty) / (spread - 1)
     columns[..., first] = certainty
     starts = np.full((ROWS, COLUMNS, v.FIRST_CHARACTER), 1e-6, np.float32)
     starts[..., 6] = 1.0
-    edges = np.zeros((ROWS, COLUMNS, 4), np.float32)
+    edges = np.zeros((ROWS, COLUMNS, COLUMNS_PER_CELL), np.float32)
     return Evidence(np.log(starts), np.log(columns), edges)
 
 
@@ -32,9 +32,11 @@ def words_of(seen: Evidence) -> list[str]:
 def test_chances_count_nothing_at_its_own_frequency() -> None:
     starts = np.full((1, 1, v.FIRST_CHARACTER), 1e-9, np.float32)
     starts[..., 0] = starts[..., 6] = 0.5  # as likely, for training counts nothing a tenth
-    columns = np.full((1, 1, 4, v.FIRST_COLUMN), 1e-9, np.float32)
+    columns = np.full((1, 1, COLUMNS_PER_CELL, v.FIRST_COLUMN), 1e-9, np.float32)
     columns[..., v.FIRST_CHARACTER] = 1.0
-    (word,) = Evidence(np.log(starts), np.log(columns), np.zeros((1, 1, 4), np.float32)).words
+    (word,) = Evidence(
+        np.log(starts), np.log(columns), np.zeros((1, 1, COLUMNS_PER_CELL), np.float32)
+    ).words
     assert word.begins_line == pytest.approx(1 / 11, abs=0.01)
 
 
@@ -42,10 +44,10 @@ def test_one_mark_stands_for_a_run_that_cannot_be_read() -> None:
     starts = np.full((1, 4, v.FIRST_CHARACTER), 1e-9, np.float32)
     starts[..., 0] = 1.0
     starts[0, 0] = np.eye(v.FIRST_CHARACTER)[v.LineKind.PARAGRAPH] + 1e-9
-    columns = np.full((1, 4, 4, v.FIRST_COLUMN), 1e-9, np.float32)
-    columns[0, :2, :2, v.character_id("a")] = columns[0, :2, 2:, v.character_id("b")] = 1.0
+    columns = np.full((1, 4, COLUMNS_PER_CELL, v.FIRST_COLUMN), 1e-9, np.float32)
+    columns[0, :2, :4, v.character_id("a")] = columns[0, :2, 4:, v.character_id("b")] = 1.0
     columns[0, 2:, :, v.UNKNOWN] = 1.0
-    edges = np.tile(np.float32([0.9, 0.0]), (1, 4, 2))
+    edges = np.tile(np.float32([0.9, 0.0, 0.0, 0.0]), (1, 4, 2))
     assert words_of(Evidence(np.log(starts), np.log(columns), edges)) == ["abab�"]
 
 
@@ -67,14 +69,14 @@ def test_a_page_with_much_that_cannot_be_read_is_not_legible(rows: int, is_legib
     page.shows[:, ::2] = 1 / page.shows.shape[-1]  # sure of every second column, of no stretch
     page.shows[:rows, :, v.UNKNOWN] = 2.0
     starts = np.full((ROWS, COLUMNS, v.FIRST_CHARACTER), 1e-6, np.float32)
-    columns = np.log(page.shows.reshape(ROWS, COLUMNS, 4, -1))
-    seen = Evidence(starts, columns, np.zeros((ROWS, COLUMNS, 4), np.float32))
+    columns = np.log(page.shows.reshape(ROWS, COLUMNS, COLUMNS_PER_CELL, -1))
+    seen = Evidence(starts, columns, np.zeros((ROWS, COLUMNS, COLUMNS_PER_CELL), np.float32))
     assert seen.is_legible is is_legible
 
 
 def test_a_page_is_read_for_the_sake_of_the_faces_that_are_known() -> None:
-    inked = np.ones((20, 120), bool)
-    inked[:, 100:] = False
+    inked = np.ones((20, 240), bool)
+    inked[:, 200:] = False
     sure = np.zeros_like(inked)
     sure[:, ::2] = True  # half of the columns everywhere: the look of another script
     assert _legible_part(inked, sure) == 0
@@ -91,19 +93,20 @@ def test_words_are_parted_where_they_were_seen_to_begin() -> None:
     assert words_of(page_of((2, 3, "we read"), (4, 3, "a book"))) == ["we", "read", "a", "book"]
 
 
-@pytest.mark.parametrize(("seam", "words"), [(5, ["abc", "def"]), (3, ["ab", "cdef"])])
+@pytest.mark.parametrize(("seam", "words"), [(3, ["abc", "def"]), (2, ["ab", "cdef"])])
 def test_a_word_begins_behind_the_most_paper_of_its_cell(seam: int, words: list[str]) -> None:
     """Two letters stand in the cell where one was seen to begin, with hardly any space."""
     seen = page_of((2, 3, "abcdef"))
     seen._begins_word[2, 4] = 0.9
-    seen.shows[2, 3 * 4 + seam, 0] = 0.4
+    beginning = COLUMNS_PER_CELL * 3 + LETTER_COLUMNS * seam
+    seen.shows[2, beginning - 1 : beginning + 1, 0] = 0.4
     assert words_of(seen) == words
 
 
 def test_an_edge_makes_two_of_a_letter_if_there_is_room() -> None:
     seen = page_of((2, 3, "bookend"), (4, 3, "bokend"))
-    second_half = 3 * 4 + 3  # of the o, which is two columns wide
-    seen._edges[4, second_half] = 0.8
+    half = COLUMNS_PER_CELL * 3 + LETTER_COLUMNS * 3 // 2  # of the o
+    seen._edges[4, half] = 0.8
     assert words_of(seen) == ["bookend", "bokend"]
 
 
@@ -116,7 +119,7 @@ def test_a_page_of_doubles_is_no_page_of_wide_letters() -> None:
 
 def test_the_seam_between_two_characters_is_none() -> None:
     seen = page_of((2, 3, "ab"))
-    seam = 3 * 4 + 2
+    seam = COLUMNS_PER_CELL * 3 + LETTER_COLUMNS
     seen.shows[2, seam] = 1 / v.FIRST_COLUMN
     seen.ink[2, seam] = v.character_id("z")
     seen._edges[2, seam + 1] = 1.0

@@ -7,7 +7,7 @@ import pytest
 from fastocr_cli.reader.evidence import Word
 from fastocr_cli.reader.gutters import behind_gutters
 from fastocr_cli.reader.vocabulary import LineKind
-from tests.reader.test_layout import words
+from tests.reader.test_layout import HALF, words
 
 PROSE = "the quick brown fox jumps over"
 PITCH = 1.4
@@ -19,7 +19,7 @@ def columns(count: int, gap: int, *, begins: bool) -> list[list[Word]]:
         row = 4 + PITCH * i
         left = words(row, 10, PROSE)
         kind = LineKind.LINE if begins else None
-        right = words(row, left[-1].stop + gap, PROSE, kind)
+        right = words(row, left[-1].stop // HALF + gap, PROSE, kind)
         lines.append(left + right)
     return lines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import Glyph, Word
+from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Glyph, Word
 from fastocr_cli.reader.eye import width_of
 from fastocr_cli.reader.kinds import is_monospaced, line_kinds
 from fastocr_cli.reader.large_type import type_size
@@ -21,7 +21,7 @@ def line(
     row: float,
     text: str,
     *,
-    start: int = 20,
+    start: int = 40,
     size: float = 1.0,
     cells: int = 0,
     even: bool = False,
@@ -35,11 +35,11 @@ def line(
             token = v.character_id(letter)
             chances = np.zeros(v.FIRST_COLUMN, np.float32)
             chances[token] = 1.0
-            stop = at + (2.8 if even else 4 * width_of(token)) * size
+            stop = at + (5.6 if even else COLUMNS_PER_CELL * width_of(token)) * size
             glyphs.append(Glyph(int(row), round(at), round(stop), chances))
             at = stop
         words.append(Word(tuple(glyphs), UNSURE, row))
-        at += 1.4 * size
+        at += 2.8 * size
     return TextLine(tuple(words), tuple(range(cells)))
 
 

@@ -11,14 +11,16 @@ from fastocr_cli.reader.evidence import Glyph, Word
 from fastocr_cli.reader.layout import EM, lay_out
 from fastocr_cli.reader.vocabulary import LineKind
 
-LETTER = 2
+LETTER = 4
+HALF = LETTER // 2
 
 
 def words(
     row: float, column: int, text: str, kind: LineKind | None = LineKind.LINE, gap: int = 1
 ) -> list[Word]:
-    """The words of one line, `gap` columns apart; a kind of None: no line begins here."""
-    out, at = [], column
+    """The words of one line, from a column and with gaps counted in halves of a letter; a kind of
+    None: no line begins here."""
+    out, at = [], HALF * column
     for i, word in enumerate(text.split()):
         glyphs = []
         for character in word:
@@ -30,7 +32,7 @@ def words(
         if i == 0 and kind is not None:
             kinds[kind - min(LineKind)] = 1.0
         out.append(Word(tuple(glyphs), kinds, row))
-        at += gap
+        at += HALF * gap
     return out
 
 
@@ -105,7 +107,7 @@ def test_what_stands_beside_a_column_does_not_end_it() -> None:
 
 def test_ends_that_pass_each_other_are_not_above_each_other() -> None:
     left = [words(4, 10, "a short line"), words(9, 10, "a line of full width")]
-    right = [words(row, left[1][-1].stop - 2, "the right column") for row in (3, 5)]
+    right = [words(row, left[1][-1].stop // HALF - 2, "the right column") for row in (3, 5)]
     assert read(*left, *right)[:2] == ["a short line", "a line of full width"]
 
 
@@ -119,7 +121,7 @@ def test_a_running_head_is_read_first() -> None:
 
 
 def test_a_stretched_line_is_one() -> None:
-    gap = int(3 * EM)
+    gap = int(3 * EM / HALF)
     page = [words(2, 10, "a line of text set"), words(4, 10, "wide it is", gap=gap)]
     assert read(*page) == ["a line of text set", "wide it is"]
 
@@ -137,7 +139,7 @@ def test_a_word_seen_in_the_row_beside_is_of_the_line() -> None:
 
 
 def test_rows_of_a_table() -> None:
-    wide = int(4 * EM)
+    wide = int(4 * EM / HALF)
     page = [
         words(2, 10, "tea 12 30", LineKind.TABLE, wide),
         words(4, 10, "cocoa 14 28", LineKind.ROW, wide),

@@ -8,28 +8,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import Evidence
+from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Evidence
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.vocabulary import LineKind
 from tests.reader.conftest import evidence_of
 
 ROWS, COLUMNS = 12, 24
-LETTER_COLUMNS = 2  # a letter is half a cell wide, in every line here
+LETTER_COLUMNS = COLUMNS_PER_CELL // 2  # a letter is half a cell wide, in every line here
 
 
 def page_of(*lines: tuple[int, int, str], kind: LineKind = LineKind.LINE) -> Evidence:
     """A page of ROWS x COLUMNS cells that clearly shows lines of text at (row, column)."""
     starts = np.zeros((ROWS, COLUMNS), np.int64)
-    columns = np.zeros((ROWS, COLUMNS * 4), np.int64)
+    columns = np.zeros((ROWS, COLUMNS * COLUMNS_PER_CELL), np.int64)
     edges = np.zeros_like(columns)
     for row, column, text in lines:
-        at = column * 4
+        at = column * COLUMNS_PER_CELL
         for i, character in enumerate(text):
             if character != " ":
                 columns[row, at : at + LETTER_COLUMNS] = v.character_id(character)
                 edges[row, at] = 1
                 if i == 0 or text[i - 1] == " ":
-                    starts[row, at // 4] = kind if i == 0 else v.WORD_START
+                    starts[row, at // COLUMNS_PER_CELL] = kind if i == 0 else v.WORD_START
             at += LETTER_COLUMNS
     return evidence_of(starts, columns, edges)
 
@@ -134,8 +134,8 @@ def test_a_draft_foretells_the_page_and_changes_nothing() -> None:
 def test_a_draft_ends_where_the_tower_is_in_doubt() -> None:
     page = page_of(*TWO_LINES, kind=LineKind.PARAGRAPH)
     for other in "co":
-        like_an_e = page.shows[2, 20:22, v.character_id("e")]
-        page.shows[2, 20:22, v.character_id(other)] = 0.9 * like_an_e
+        like_an_e = page.shows[2, 40:44, v.character_id("e")]
+        page.shows[2, 40:44, v.character_id(other)] = 0.9 * like_an_e
     draft = ReadingOrder(page).draft(100)
     assert v.detokenize(draft).split() == ["we", "r"]
 

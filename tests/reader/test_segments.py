@@ -14,15 +14,17 @@ from fastocr_cli.reader.segments import (
     _DOUBT,
     _LIKE,
     _OTHER,
-    _SPREAD,
     _SUREST,
     NOTHING,
+    Run,
     Segment,
+    page_segments,
     segments,
 )
 
 F, I, N, UNKNOWN = 1, 2, 3, 4  # noqa: E741
 WIDTHS = np.array([9.0, 1.7, 1.2, 2.6, 2.3])
+SPREAD = 0.65
 
 
 def chances(*columns: dict[int, float]) -> np.ndarray:
@@ -36,7 +38,8 @@ def chances(*columns: dict[int, float]) -> np.ndarray:
 
 
 def read(shows: np.ndarray, edges: Sequence[float]) -> list[tuple[int, int, int]]:
-    return [tuple(one) for one in segments(shows, np.array(edges), WIDTHS, UNKNOWN)]
+    (found,) = segments([Run(shows, np.array(edges))], WIDTHS, UNKNOWN, SPREAD)
+    return [tuple(one) for one in found]
 
 
 def test_a_character_that_is_plainly_shown_needs_no_edge() -> None:
@@ -91,7 +94,7 @@ def score(path: Sequence[Segment], shows: np.ndarray, edges: Sequence[float]) ->
     for start, stop, state in path:
         total += float(np.log(shows[start:stop, state] + _DOUBT).sum())
         if state not in (NOTHING, UNKNOWN):
-            total -= (stop - start - WIDTHS[state]) ** 2 / (2 * _SPREAD**2)
+            total -= (stop - start - WIDTHS[state]) ** 2 / (2 * SPREAD**2)
         if before is not None and state == before and state in (NOTHING, UNKNOWN):
             return -math.inf
         if before is not None and NOTHING not in (before, state):
@@ -112,7 +115,7 @@ def test_no_other_segmentation_is_likelier(data: st.DataObject) -> None:
     likeliest = shows.max(0)
     states = [NOTHING, *(c for c in (F, I, N, UNKNOWN) if likeliest[c] > 0.1)]
     best = max(score(path, shows, edges) for path in every_path(columns, states))
-    found = segments(shows, np.array(edges), WIDTHS, UNKNOWN)
+    (found,) = segments([Run(shows, np.array(edges))], WIDTHS, UNKNOWN, SPREAD)
     whole: list[Segment] = []  # with what shows nothing between
     for one in found:
         if one.start > (reached := whole[-1].stop if whole else 0):
@@ -121,3 +124,31 @@ def test_no_other_segmentation_is_likelier(data: st.DataObject) -> None:
     if (reached := whole[-1].stop if whole else 0) < columns:
         whole.append(Segment(reached, columns, NOTHING))
     assert score(whole, shows, edges) == pytest.approx(best)
+
+
+@given(data=st.data())
+def test_runs_are_read_together_as_each_alone(data: st.DataObject) -> None:
+    """Whatever a longer run, or one of more characters, adds to the others."""
+    runs = []
+    for _ in range(data.draw(st.integers(2, 4))):
+        columns = data.draw(st.integers(1, 9))
+        weights = st.lists(st.floats(0, 1), min_size=5, max_size=5)
+        shows = np.array([data.draw(weights) for _ in range(columns)]) + 1e-3
+        edges = np.array([data.draw(st.floats(0, 1)) for _ in range(columns)])
+        scale = data.draw(st.floats(0.5, 2))
+        runs.append(Run(shows / shows.sum(1, keepdims=True), edges, scale))
+    together = segments(runs, WIDTHS, UNKNOWN, SPREAD)
+    assert together == [segments([run], WIDTHS, UNKNOWN, SPREAD)[0] for run in runs]
+
+
+def test_a_page_tells_how_wide_it_writes() -> None:
+    """Six columns are one n where all are that wide, and two where they are half of it."""
+    wide = [{N: 1.0}] * 6 + [{NOTHING: 1.0}]
+    narrow = [{F: 1.0}] * 2 + [{N: 1.0}] * 3 + [{NOTHING: 1.0}]
+    usual = 2 * WIDTHS
+    for line, count in ((wide * 8, 9), (narrow * 8, 18)):
+        shows = chances(*line, *wide)
+        inked = shows[:, NOTHING] < 0.5
+        edges = np.where(np.arange(len(shows)) % 3 == 0, 0.5, 0.1)
+        (row,) = page_segments(shows[None], edges[None], inked[None], usual, UNKNOWN)
+        assert len(row) == count

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from fastocr_cli.bench.scoring import character_error_rate
 from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.evidence import COLUMNS_PER_CELL
 from fastocr_cli.reader.eye import STEPS_PER_CELL, places_of
 from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.reader.order import ReadingOrder
@@ -68,7 +69,7 @@ def test_crops_are_labelled_consistently(faces: Faces, seed: int) -> None:
     assert sample.tokens[-1] == v.EOS
     assert sample.cells[-1] == IGNORE
     row = column = None
-    labels = sample.columns.reshape(rows, columns, 4)
+    labels = sample.columns.reshape(rows, columns, COLUMNS_PER_CELL)
     for token, cell in zip(sample.tokens[:-1].tolist(), sample.cells[:-1].tolist(), strict=True):
         at = divmod(cell, columns)
         if (new := v.row_of(token)) is not None:

@@ -77,7 +77,7 @@ class Batch:
     """Tensors of one step; B crops of one size, N cells each, T tokens after padding.
 
     pixels: float32 [B, 1, H, W] in -1..1. tokens: int64 [B, T], PAD at the end.
-    cells: int64 [B, T]. columns, edges: int64 [B, N, 4]. origins: int64 [B, 2].
+    cells: int64 [B, T]. columns, edges: int64 [B, N, 8]. origins: int64 [B, 2].
     position_ids: int64 [B, N + T], as they would be on the whole page the crop is from.
     is_kind_known: bool [B]. starts: int64 [B, N], what begins in each cell.
     """

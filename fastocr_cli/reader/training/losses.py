@@ -96,7 +96,7 @@ def seeing_losses(model: ReaderForPageReading, features: Tensor, batch: Batch) -
 
 
 def reading_loss(logits: Tensor, columns: Tensor) -> dict[str, Tensor]:
-    """Dense reading: logits [B, N, 4, C] against the character of every 4 px column."""
+    """Dense reading: logits [B, N, 8, C] against the character of every 2 px column."""
     flat, target = logits.float().flatten(0, 2), columns.flatten()
     weight = torch.ones(flat.shape[-1], device=flat.device)
     weight[0] = NOTHING_WEIGHT
@@ -109,7 +109,7 @@ def reading_loss(logits: Tensor, columns: Tensor) -> dict[str, Tensor]:
 
 
 def edge_loss(logits: Tensor, batch: Batch) -> dict[str, Tensor]:
-    """Where characters begin among inked columns: logits [B, N, 4] against `Sample.edges`. It tells
+    """Where characters begin among inked columns: logits [B, N, 8] against `Sample.edges`. It tells
     most where the column before shows the same character, for only an edge tells ll from l."""
     inked = batch.edges != IGNORE
     shown = batch.columns.flatten(1)

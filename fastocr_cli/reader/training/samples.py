@@ -35,8 +35,8 @@ class Sample:
 
     grey: uint8 [H, W], sides multiples of 16. tokens: int64 [T], ends with EOS.
     cells: int64 [T], the crop's cell each token is read from, IGNORE where there is none.
-    columns: int64 [H/16, W/4], the character in each 4 px column, 0 for none.
-    edges: int64 [H/16, W/4], 1 where a character begins, 0 where it goes on; IGNORE elsewhere.
+    columns: int64 [H/16, W/2], the character in each 2 px column, 0 for none.
+    edges: int64 [H/16, W/2], 1 where a character begins, 0 where it goes on; IGNORE elsewhere.
     starts: int64 [H/16, W/16], what begins in each cell: 0 nothing, `vocabulary.WORD_START` a
         word, else the `LineKind` of a line; IGNORE where it might as well be the cell beside.
     origin: row and column of the crop's first cell on its page (tokens name places of the page).
@@ -299,7 +299,7 @@ def _next_word(text: str, i: int) -> int:
 
 
 def column_labels(lines: list[Line], rows: int, columns: int) -> tuple[Int, Int]:
-    """The character of each 4 px column, [rows, 4 * columns]: 0 for none, IGNORE for either; and
+    """The character of each 2 px column, [rows, 8 * columns]: 0 for none, IGNORE for either; and
     where it begins, see `Sample.edges`."""
     labels = np.zeros((rows, columns * COLUMNS_PER_CELL), np.int64)
     edges = np.full_like(labels, IGNORE)
