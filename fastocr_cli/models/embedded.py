@@ -17,9 +17,12 @@ from fastocr_cli.models.hub import ATTENTION
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Evidence
 from fastocr_cli.reader.eye import Eye
+from fastocr_cli.reader.ink import ink_mask
 from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading, halved
 from fastocr_cli.reader.order import ReadingOrder
-from fastocr_cli.reader.scale import has_large_type, ink_mask, tallest, upright
+from fastocr_cli.reader.other_sizes import Sheet
+from fastocr_cli.reader.scale import tallest, upright
+from fastocr_cli.reader.sheets import enlarged, has_large_type, small_type
 from fastocr_cli.reader.unwrap import unwrap
 from fastocr_cli.results import Box
 
@@ -60,16 +63,20 @@ class EmbeddedAdapter(ModelAdapter):
         return tallest(image)
 
     def prepare(self, image: Image.Image) -> PromptInputs:
-        page, skew = upright(image)
-        grey = np.asarray(page)
-        rows, columns = page.height // v.CELL_PX, page.width // v.CELL_PX
+        page = upright(image)
+        grey = np.asarray(page.grey)
+        rows, columns = (side // v.CELL_PX for side in grey.shape)
         input_ids = torch.full((1, rows * columns + 1), v.IMAGE)
         input_ids[0, -1] = v.BOS
         layout = VisualLayout.raster(torch.arange(rows * columns), rows, columns)
-        layout = replace(layout, boxes=turned(layout.boxes, skew, page.size))
+        layout = replace(layout, boxes=turned(layout.boxes, page.degrees, page.grey.size))
         features = {"pixel_values": as_pixels(grey)}
         if has_large_type(grey):
             features["far_values"] = halved(features["pixel_values"])
+        if strips := small_type(grey):
+            sheet, rows_of_sheet = enlarged(page, strips)
+            features["fine_values"] = as_pixels(sheet)
+            features["fine_rows"] = torch.from_numpy(rows_of_sheet)[None]
         return PromptInputs(input_ids, features, layout, token_cap(grey))
 
     def detokenize(self, token_ids: Sequence[int]) -> str:
@@ -82,9 +89,15 @@ class EmbeddedAdapter(ModelAdapter):
         return unwrap(text)
 
     def new_bias(self, prefilled: PageReading, *, aided: bool) -> ReadingOrder:
-        near = _evidence((prefilled.starts, prefilled.columns, prefilled.edges))
-        far = _evidence(prefilled.far) if prefilled.far else None
-        return ReadingOrder(near, far, aided=aided)
+        page = _evidence((prefilled.starts, prefilled.columns, prefilled.edges))
+        sheets = []
+        if prefilled.far:
+            sheets.append(Sheet.halved(_evidence(prefilled.far)))
+        if prefilled.fine and prefilled.fine_rows is not None:
+            sheets.append(
+                Sheet(_evidence(prefilled.fine), *prefilled.fine_rows[0].numpy(force=True).T)
+            )
+        return ReadingOrder(page, sheets, aided=aided)
 
     def new_place(self) -> Eye:
         return Eye()

@@ -98,7 +98,7 @@ class Word:
     glyphs: tuple[Glyph, ...]
     kinds: Floats
     height: float
-    scale: int = 1
+    scale: float = 1.0
 
     @property
     def row(self) -> int:

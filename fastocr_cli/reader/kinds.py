@@ -16,8 +16,8 @@ import numpy as np
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Floats
 from fastocr_cli.reader.eye import width_of
-from fastocr_cli.reader.large_type import type_size
 from fastocr_cli.reader.layout import EM, TextLine
+from fastocr_cli.reader.other_sizes import type_size
 from fastocr_cli.reader.vocabulary import LineKind
 
 _FLOOR = 0.02

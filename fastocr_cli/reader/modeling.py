@@ -160,13 +160,16 @@ class PageReading(CausalLMOutputWithPast):
     (`vocabulary.WORD_START`), or a line of each `LineKind`. columns: those of the character each
     2 px column shows, 0 for none, [B, rows, columns, 8, characters]. edges: chance that a character
     begins in a column, if it shows one; [B, rows, columns, 8]. They tell ll from l.
-    far: the same three of the page at half its size, where large type is read, if it was given.
+    far, fine: the same three of the page at half its size, where large type is read, and of a sheet
+    of enlarged strips, where small type is, if they were given; fine_rows as it was given.
     """
 
     starts: Tensor | None = None
     columns: Tensor | None = None
     edges: Tensor | None = None
     far: tuple[Tensor, Tensor, Tensor] | None = None
+    fine: tuple[Tensor, Tensor, Tensor] | None = None
+    fine_rows: Tensor | None = None
 
 
 class ReaderForPageReading(PreTrainedModel, GenerationMixin):
@@ -250,6 +253,8 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         input_ids: Tensor | None = None,
         pixel_values: Tensor | None = None,
         far_values: Tensor | None = None,
+        fine_values: Tensor | None = None,
+        fine_rows: Tensor | None = None,
         places: Tensor | None = None,
         attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
@@ -263,7 +268,8 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         """Logits [B, T, vocabulary] (of the last `logits_to_keep` positions unless 0).
 
         pixel_values [B, 1, H, W] in -1..1 are read where input_ids holds image tokens; far_values
-        are the same `halved`, for pages with large type.
+        are the same `halved`, for pages with large type; fine_values those of `sheets.enlarged`,
+        and fine_rows [B, rows, 2] what it says of its rows.
         The key-value cache goes by the name the installed transformers uses for it.
         """
         seen: dict[str, Any] = {}
@@ -275,9 +281,11 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
                 features, visual = self.visual_tokens(pixels)
                 near = self._seen(features, pixels)
                 seen = dict(zip(("starts", "columns", "edges"), near, strict=True))
-                if far_values is not None:
-                    far = far_values.to(inputs_embeds.dtype)
-                    seen["far"] = self._seen(self.tower(far).flatten(1, 2), far)
+                for name, values in (("far", far_values), ("fine", fine_values)):
+                    if values is not None:
+                        sheet = values.to(inputs_embeds.dtype)
+                        seen[name] = self._seen(self.tower(sheet).flatten(1, 2), sheet)
+                seen["fine_rows"] = fine_rows
                 at_image = torch.eq(input_ids, self.config.image_token_id)[..., None]
                 inputs_embeds = inputs_embeds.masked_scatter(at_image, visual)
         outputs = self.decoder(

@@ -7,6 +7,7 @@ What kind of line it is, and which character, the decoder and the tower decide t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 
 import numpy as np
@@ -14,8 +15,8 @@ import numpy as np
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Evidence, Floats, Glyph
 from fastocr_cli.reader.kinds import line_kinds
-from fastocr_cli.reader.large_type import words_of
 from fastocr_cli.reader.layout import TextLine, lay_out
+from fastocr_cli.reader.other_sizes import Sheet, words_of
 from fastocr_cli.reader.vocabulary import LineKind
 from fastocr_cli.results import PageStatus
 
@@ -35,11 +36,11 @@ class ReadingOrder:
         word or character stands, and the decoder alone what it is.
     """
 
-    def __init__(self, near: Evidence, far: Evidence | None = None, *, aided: bool = True) -> None:
-        """near: of the page; far: of the page at half its size, if large type is to be read."""
+    def __init__(self, page: Evidence, sheets: Sequence[Sheet] = (), *, aided: bool = True) -> None:
+        """sheets: the page, or parts of it, where type of other sizes is to be read."""
         self._aided = aided
-        self._is_text = near.is_text
-        self._lines = lay_out(words_of(near, far) if far else near.words)
+        self._is_text = page.is_text
+        self._lines = lay_out(words_of(page, sheets))
         self._kinds = line_kinds(self._lines)
         self._next_line = 0
         self._ahead: list[int | Glyph] = []  # of the line, what comes next at the end

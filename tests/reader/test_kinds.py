@@ -8,8 +8,8 @@ from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Glyph, Word
 from fastocr_cli.reader.eye import width_of
 from fastocr_cli.reader.kinds import is_monospaced, line_kinds
-from fastocr_cli.reader.large_type import type_size
 from fastocr_cli.reader.layout import TextLine
+from fastocr_cli.reader.other_sizes import type_size
 from fastocr_cli.reader.vocabulary import LineKind
 
 FULL = "a line that is as long as any other line of this column"

@@ -8,12 +8,11 @@ import pytest
 from PIL import Image
 
 from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.ink import text_em
 from fastocr_cli.reader.scale import (
     EASY_EM_PX,
     MOST_CELLS,
-    has_large_type,
     tallest,
-    text_em,
     to_reading_size,
 )
 
@@ -94,14 +93,6 @@ def test_how_much_of_a_tall_page_is_read_at_once() -> None:
     for top in range(0, 6000, page.height):
         receipt.paste(page, (0, top))
     assert tallest(receipt) == v.MAX_ROWS * v.CELL_PX
-
-
-@pytest.mark.parametrize("font", ["helv", "tiro", "cour"])
-def test_large_type_is_noticed(font: str) -> None:
-    plain = page_of(font, 10, 150)
-    assert not has_large_type(np.asarray(plain.convert("L")))
-    plain.paste(page_of(font, 20, 150).crop((100, 100, 500, 240)), (100, 900))
-    assert has_large_type(np.asarray(plain.convert("L")))
 
 
 def test_tiny_image() -> None:

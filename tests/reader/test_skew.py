@@ -9,7 +9,8 @@ from PIL import Image
 
 from fastocr_cli.models.base import VisualLayout
 from fastocr_cli.models.embedded import turned
-from fastocr_cli.reader.scale import ink_mask, upright
+from fastocr_cli.reader.ink import ink_mask
+from fastocr_cli.reader.scale import upright
 from fastocr_cli.reader.skew import skew_of
 from tests.reader.test_scale import page_of
 
@@ -29,13 +30,13 @@ def test_what_has_no_lines_lies_straight() -> None:
 
 def test_a_page_is_put_straight() -> None:
     straight = page_of("tiro", 12, 125)
-    page, degrees = upright(straight.rotate(2, Image.Resampling.BICUBIC, fillcolor="white"))
-    assert degrees == pytest.approx(2, abs=0.1)
-    assert skew_of(ink_mask(np.asarray(page))) == pytest.approx(0, abs=0.1)
-    same, none = upright(straight)
-    assert none == 0.0
+    page = upright(straight.rotate(2, Image.Resampling.BICUBIC, fillcolor="white"))
+    assert page.degrees == pytest.approx(2, abs=0.1)
+    assert skew_of(ink_mask(np.asarray(page.grey))) == pytest.approx(0, abs=0.1)
+    same = upright(straight)
+    assert same.degrees == 0.0
     assert np.array_equal(
-        np.asarray(same)[: straight.height, : straight.width], straight.convert("L")
+        np.asarray(same.grey)[: straight.height, : straight.width], straight.convert("L")
     )
 
 

@@ -8,9 +8,10 @@ import torch
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Evidence, Word
-from fastocr_cli.reader.large_type import type_size, words_of
 from fastocr_cli.reader.layout import lay_out
 from fastocr_cli.reader.modeling import halved
+from fastocr_cli.reader.other_sizes import Sheet, type_size, words_of
+from fastocr_cli.reader.vocabulary import LineKind
 from tests.reader.test_layout import words
 
 
@@ -19,6 +20,7 @@ class Seen(Evidence):
 
     def __init__(self, *lines: list[Word], is_legible: bool = True) -> None:
         self.is_legible = is_legible
+        self.ink = np.zeros((20, 1), np.intp)
         self.possible_words = [word for line in lines for word in line]
 
 
@@ -45,7 +47,7 @@ BODY = words(12, 10, "body text below")
 def test_a_headline_is_read_from_afar() -> None:
     near = Seen(doubtful(words(4, 12, "xyzzy")), doubtful(words(5, 32, "qu")), BODY)
     far = Seen(words(2, 5, "headaches capacious"), doubtful(words(6, 5, "bddy")), is_legible=False)
-    found = words_of(near, far)
+    found = words_of(near, [Sheet.halved(far)])
     assert text(found) == ["headaches capacious", "body text below"]
     large = found[-1]
     assert (large.scale, large.height) == (2, 4.5)
@@ -57,7 +59,7 @@ def test_a_headline_is_read_from_afar() -> None:
 def test_what_was_read_well_stays() -> None:
     near = Seen(words(4, 12, "plain"), BODY)
     far = Seen(doubtful(words(2, 6, "pl")))
-    assert words_of(near, far) == near.words
+    assert words_of(near, [Sheet.halved(far)]) == near.words
 
 
 def test_small_type_is_not_read_from_afar() -> None:
@@ -68,7 +70,30 @@ def test_small_type_is_not_read_from_afar() -> None:
         object.__setattr__(word, "glyphs", word.glyphs[:1])
         word.glyphs[0].chances[:] = 0
         word.glyphs[0].chances[v.character_id("W")] = 1
-    assert words_of(near, far) == near.words
+    assert words_of(near, [Sheet.halved(far)]) == near.words
+
+
+def enlarged(*lines: list[Word], scale: float) -> Sheet:
+    """A sheet on which everything is `scale` times larger, from the page's upper left."""
+    rows = np.arange(40)
+    return Sheet(Seen(*lines), (rows + 0.5) / scale - 0.5, np.full(40, 1 / scale))
+
+
+def test_a_note_is_read_enlarged() -> None:
+    """As the words it shows, though on the page they ran together; it begins what it began
+    there."""
+    run_together = doubtful(words(20, 10, "inthe", LineKind.PARAGRAPH))
+    near = Seen(BODY, doubtful(words(20, 21, "note", None)), run_together)
+    sheet = enlarged(words(30, 15, "in the"), words(30, 30, "note", None), scale=1.5)
+    found = words_of(near, [sheet])
+    assert text(found) == ["body text below", "in the note"]
+    assert [word.begins_line for word in found if word.row == 20] == [1.0, 0.0, 0.0]
+    assert all(word.height == pytest.approx(19.83, abs=0.01) for word in found if word.row == 20)
+
+
+def test_body_text_is_not_read_from_a_sheet_of_small_type() -> None:
+    near = Seen(doubtful(words(20, 10, "title")))
+    assert words_of(near, [enlarged(words(22, 11, "title"), scale=1.1)]) == near.words
 
 
 def test_words_that_cannot_be_read_say_nothing_of_their_size() -> None:
@@ -81,7 +106,7 @@ def test_words_that_cannot_be_read_say_nothing_of_their_size() -> None:
 
 def test_a_page_of_foreign_writing_gives_no_words() -> None:
     near, far = Seen(BODY, is_legible=False), Seen(words(2, 5, "Title"), is_legible=False)
-    assert words_of(near, far) == []
+    assert words_of(near, [Sheet.halved(far)]) == []
 
 
 @pytest.mark.parametrize(("height", "width"), [(64, 96), (48, 16)])

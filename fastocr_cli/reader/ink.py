@@ -1,0 +1,111 @@
+"""The ink of a page, and from it how large its text is.
+
+How large text is on a raster nobody says, so it is measured: ink is smeared sideways until words
+are bars, and the usual height of a bar tells the em.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+BAR_SHARE = 0.67
+"""Height of a smeared line of text over its em, measured on typeset pages."""
+REACH = 0.7
+"""Ems to either side by which ink is smeared into bars."""
+_TALLEST_LETTER = 1.2
+"""Ems; brackets and bars are the tallest."""
+_WIDEST_LETTER = 3.0
+"""Ems; letters that touch are no wider."""
+_LARGEST_BAR = 0.12
+"""Bars taller than this share of the page are pictures."""
+
+Grey = npt.NDArray[np.uint8]
+Bools = npt.NDArray[np.bool_]
+
+
+def text_em(grey: Grey) -> float | None:
+    """The usual em of the page's text in px, None where no text is seen. grey: [H, W]."""
+    return em_of(ink_mask(grey))
+
+
+def em_of(ink: Bools) -> float | None:
+    """The same of ink [H, W]."""
+    if not ink.any():
+        return None
+    guess = _bar_em(ink, max(8.0, ink.shape[1] / 60))  # only says how far to smear
+    em = guess and _bar_em(ink, guess)
+    # Frames can only have made it look larger.
+    return em and min(em, _bar_em(without_frames(ink, em), em) or em)
+
+
+def ink_mask(grey: Grey) -> Bools:
+    """Where a pixel is clearly darker than the page around it. [H, W]."""
+    paper = float(np.percentile(grey[::4, ::4], 90))
+    darkest = float(np.percentile(grey[::4, ::4], 0.5))
+    if paper - darkest < 40:
+        return np.zeros_like(grey, dtype=bool)
+    return grey < paper - 0.45 * (paper - darkest)
+
+
+def _bar_em(ink: Bools, em: float) -> float | None:
+    bars = smeared(ink, max(3, round(REACH * em)))
+    step = max(1, ink.shape[1] // 400)
+    bar = usual_bar(bars[:, ::step])
+    return bar and bar / BAR_SHARE
+
+
+def usual_bar(bars: Bools) -> float | None:
+    """The usual height of a bar in px, None where there are hardly any. bars: [H, W]."""
+    heights = run_lengths(bars)
+    heights = heights[(heights >= 3) & (heights < _LARGEST_BAR * len(bars))]
+    if len(heights) < 20:
+        return None
+    # Tall runs hold more text than the many specks of dots, dashes and accents.
+    order = np.sort(heights)
+    weight = np.cumsum(order)
+    return float(order[np.searchsorted(weight, weight[-1] / 2)])
+
+
+def without_frames(ink: Bools, em: float) -> Bools:
+    """Ink but for what stands higher than any letter: the sides of boxes and tables would smear
+    into bars as tall as themselves."""
+    return _without_tall(ink, _TALLEST_LETTER * em)
+
+
+def without_rules(ink: Bools, em: float) -> Bools:
+    """Ink but for what runs on further than any letter."""
+    return _without_tall(ink.T, _WIDEST_LETTER * em).T
+
+
+def _without_tall(ink: Bools, most: float) -> Bools:
+    """Ink but for vertical runs of more than so many px."""
+    starts, stops = vertical_runs(ink)
+    tall = stops - starts > most
+    turns = np.zeros(ink.size + 1, np.int8)
+    turns[starts[tall]] += 1
+    turns[stops[tall]] -= 1
+    frames = np.cumsum(turns[:-1], dtype=np.int8).reshape(ink.T.shape).T.astype(bool)
+    return ink & ~frames
+
+
+def smeared(ink: Bools, reach: int) -> Bools:
+    """Ink widened sideways by `reach` px each way."""
+    sums = np.cumsum(np.pad(ink, ((0, 0), (reach + 1, reach))), axis=1, dtype=np.int32)
+    return sums[:, 2 * reach + 1 :] > sums[:, : -2 * reach - 1]
+
+
+def run_lengths(mask: Bools) -> npt.NDArray[np.int64]:
+    """Lengths of the vertical runs of True, all columns together."""
+    starts, stops = vertical_runs(mask)
+    return stops - starts
+
+
+def vertical_runs(mask: Bools) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Where vertical runs of True start and stop, counted down one column after the other."""
+    height = len(mask)
+    turns = np.diff(np.pad(mask, ((1, 1), (0, 0))).astype(np.int8), axis=0).T
+    x, y = np.nonzero(turns == 1)
+    starts = x * height + y
+    x, y = np.nonzero(turns == -1)
+    return starts, x * height + y

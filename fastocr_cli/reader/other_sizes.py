@@ -1,0 +1,143 @@
+"""Words in type of other sizes than the usual, read on sheets of other sizes.
+
+Rows and columns are those of the page unless they are said to be of the sheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Bools, Evidence, Floats, Word
+from fastocr_cli.reader.eye import width_of
+
+_LEAST_SIZE, _MOST_SIZE = 0.8, 1.3
+"""Type over the usual, as it looks on a sheet: on the halved page at least, on the sheet of what
+is small at most."""
+_SURE = 0.8
+"""Chance of its characters, on the mean, from which a word of a sheet is believed."""
+_HALF_LINE = 0.75
+"""Rows of body text from the middle of a line to its edge."""
+_BEGINS_BEFORE = 4
+"""Columns by which a word may seem to begin earlier on the page than on a sheet."""
+
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """The page, or strips of it, drawn larger or smaller.
+
+    heights, scales: of each of its rows where its middle is on the page, in rows, and how many
+    times larger things are there; [rows].
+    """
+
+    evidence: Evidence
+    heights: Floats
+    scales: Floats
+
+    @classmethod
+    def halved(cls, evidence: Evidence) -> Self:
+        rows = np.arange(len(evidence.ink), dtype=np.float32)
+        return cls(evidence, 2 * rows + 0.5, np.full_like(rows, 2.0))
+
+    def words(self) -> Iterator[Word]:
+        """What was read for sure, in type that the page itself shows too large or too small."""
+        for word in self.evidence.possible_words:
+            if word.certainty < _SURE or not word.is_known:
+                continue
+            scale, size = float(self.scales[word.row]), type_size([word])
+            if size >= _LEAST_SIZE if scale > 1 else size <= _MOST_SIZE:
+                yield self._on_page(word, scale)
+
+    def _on_page(self, word: Word, scale: float) -> Word:
+        height = float(self.heights[word.row]) + scale * (word.height - word.row)
+        glyphs = tuple(
+            replace(g, row=round(height), start=round(scale * g.start), stop=round(scale * g.stop))
+            for g in word.glyphs
+        )
+        return replace(word, glyphs=glyphs, height=height, scale=scale)
+
+
+def words_of(page: Evidence, sheets: Sequence[Sheet] = ()) -> list[Word]:
+    """The words of a page, those in other sizes as they were seen on sheets if they were seen
+    better there."""
+    words = page.words
+    if page.is_legible or any(sheet.evidence.is_legible for sheet in sheets):
+        for sheet in sheets:
+            words = _with(words, list(sheet.words()))
+    return words
+
+
+def _with(words: Sequence[Word], found: Sequence[Word]) -> list[Word]:
+    """Words of the page and of a sheet; of those that share their place, the surer."""
+    hidden: set[Word] = set()
+    seen: list[Word] = []
+    for own, others in _groups(words, found):
+        if not others or _certainty(own) > _certainty(others):
+            hidden |= set(others)
+            seen += [_as_on_page(word, others) for word in own]
+    return [word for word in words if word not in hidden] + seen
+
+
+def _groups(
+    words: Sequence[Word], found: Sequence[Word]
+) -> Iterator[tuple[list[Word], list[Word]]]:
+    """Words of a sheet, and those of the page that stand where they do."""
+    is_same = _same_place(words, found)
+    left = list(range(len(found)))
+    while left:
+        own, others = {left[0]}, set[int]()
+        while wider := set(np.flatnonzero(is_same[list(own)].any(0)).tolist()) - others:
+            others |= wider
+            own |= set(np.flatnonzero(is_same[:, list(others)].any(1)).tolist())
+        left = [i for i in left if i not in own]
+        yield [found[i] for i in sorted(own)], [words[i] for i in sorted(others)]
+
+
+def _same_place(words: Sequence[Word], found: Sequence[Word]) -> Bools:
+    """Whether words of a sheet and of the page stand mostly in the same place, [found, words]."""
+    half_lines = [_HALF_LINE * max(min(1.0, one.scale), type_size([one])) for one in found]
+    start, stop, height = _places(words)
+    own_start, own_stop, own_height = (one[:, None] for one in _places(found))
+    shared = np.minimum(stop, own_stop) - np.maximum(start, own_start)
+    is_level = np.abs(height - own_height) < np.array(half_lines)[:, None]
+    return is_level & (2 * shared > np.minimum(stop - start, own_stop - own_start))
+
+
+def _places(words: Sequence[Word]) -> Numbers:
+    """Starts, stops and heights, [3, words]."""
+    places = [(word.start, word.stop, word.height) for word in words]
+    return np.array(places, float).reshape(-1, 3).T
+
+
+def _certainty(words: Iterable[Word]) -> float:
+    return fmean(glyph.certainty for word in words for glyph in word.glyphs)
+
+
+def _as_on_page(word: Word, others: Sequence[Word]) -> Word:
+    """A word of a sheet, with the kind of line that the page says it begins: a headline seen from
+    afar looks like body text, and a strip shows nothing of what stands about it."""
+    middle = (word.start + word.stop) / 2
+    here = [other for other in others if word.start - _BEGINS_BEFORE <= other.start < middle]
+    if here:
+        return replace(word, kinds=max(here, key=lambda other: other.begins_line).kinds)
+    return replace(word, kinds=np.zeros_like(word.kinds)) if others else word
+
+
+def type_size(words: Sequence[Word]) -> float:
+    """How wide the characters of a line are beside the usual ones of body text, two columns less: a
+    line of few letters is not to be thought large because its ends were rounded outwards. Words
+    that cannot be read say nothing of their size."""
+    known = [word for word in words if word.is_known]
+    if not known:
+        return 1.0
+    usual = sum(width_of(glyph.likeliest) for word in known for glyph in word.glyphs)
+    width = sum(word.stop - word.start for word in known)
+    return max(0, width - 2) / (COLUMNS_PER_CELL * usual)
