@@ -49,6 +49,9 @@ _PASSING, _PASSING_SHARE = 6, 0.15
 _LABEL = re.compile(r"\(?(\d{1,3}|[A-Za-z])[.)]|\d{1,2}(\.\d{1,2})+")
 _LABEL_GAP = 4 * EM
 """Columns from a label to its text, at most."""
+_FEWEST_NUMBERS, _NUMBER_STEP, _NUMBER_GAP = 4, 3, 16 * EM
+"""Lines that count up and so are numbered; what a misread number may leave out; columns from a
+number to its line, at most."""
 _TABULAR = [kind - min(LineKind) for kind in TABULAR]
 
 Bools = npt.NDArray[np.bool_]
@@ -200,6 +203,7 @@ def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLi
     """
     beside = _neighbours(lines)
     is_cell = [line.is_tabular and _is_in_table(line, lines) for line in lines]
+    numbered = _numbered(lines)
     to_right: dict[int, int] = {}
     for i in sorted(beside, key=lambda i: lines[i].start):
         j = beside[i]
@@ -208,7 +212,7 @@ def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLi
         beyond = [x for x in near if lines[i].stop <= x.start < lines[j].stop]
         flush = [x for x in beyond if abs(x.start - lines[j].start) <= _FLUSH]
         begins = max(fmean(x.begins_line for x in some) for some in (beyond, flush))
-        if _is_label(lines[i]) and lines[j].start - lines[i].stop <= _LABEL_GAP:
+        if lines[j].start - lines[i].stop <= _label_reach(lines[i], is_numbered=i in numbered):
             is_inside = True
         elif is_cell[i]:  # a table beside a table is one, wider than the tower can see
             is_inside = lines[j].is_tabular or begins < _CELL_BEGINS
@@ -220,13 +224,39 @@ def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLi
     return [_whole_line(lines, i, to_right, is_row=is_cell[i]) for i in first]
 
 
-def _is_label(line: TextLine) -> bool:
-    """Whether it is but what hangs before an item of a list: a bullet; 1. or (a) outside tables."""
+def _label_reach(line: TextLine, *, is_numbered: bool) -> float:
+    """Columns to the right within which stands what a line is but the label of: it hangs before an
+    item of a list, a bullet; 1. or (a) outside tables; or it numbers a line."""
     if len(line.words) > 1:
-        return False
+        return -math.inf
+    if is_numbered:
+        return _NUMBER_GAP
     word = line.words[0]
-    text = "".join(v.character_of(g.likeliest) or "" for g in word.glyphs)
-    return word.mark == v.BULLET or (not line.is_tabular and bool(_LABEL.fullmatch(text)))
+    is_label = word.mark == v.BULLET or (not line.is_tabular and _LABEL.fullmatch(_text(word)))
+    return _LABEL_GAP if is_label else -math.inf
+
+
+def _numbered(lines: Sequence[TextLine]) -> set[int]:
+    """Lines, of those sorted from the top, that begin with their number: the numbers stand below
+    each other and count up, as in listings and pleadings."""
+    counts: dict[int, list[int]] = {}  # by their last, lines that count up to it
+    for i, line in enumerate(lines):
+        text = _text(line.words[0])
+        if line.is_tabular or not text.isdecimal():
+            continue
+        before = [
+            j
+            for j in counts
+            if 0 < int(text) - int(_text(lines[j].words[0])) <= _NUMBER_STEP
+            and lines[j].row < line.row
+            and abs(lines[j].words[0].stop - line.words[0].stop) <= _FLUSH
+        ]
+        counts[i] = [*(counts.pop(before[-1]) if before else []), i]
+    return {i for count in counts.values() if len(count) >= _FEWEST_NUMBERS for i in count}
+
+
+def _text(word: Word) -> str:
+    return "".join(v.character_of(g.likeliest) or "" for g in word.glyphs)
 
 
 def _is_in_table(line: TextLine, lines: Sequence[TextLine]) -> bool:

@@ -16,9 +16,8 @@ import numpy.typing as npt
 from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Bools, Evidence, Floats, Word
 from fastocr_cli.reader.eye import width_of
 
-_LEAST_SIZE, _MOST_SIZE = 0.8, 1.3
-"""Type over the usual, as it looks on a sheet: on the halved page at least, on the sheet of what
-is small at most."""
+_LARGE, _SMALL = 1.6, 0.95
+"""Type over the usual that is better read halved, at least, and enlarged, at most."""
 _SURE = 0.8
 """Chance of its characters, on the mean, from which a word of a sheet is believed."""
 _HALF_LINE = 0.75
@@ -48,12 +47,13 @@ class Sheet:
         return cls(evidence, 2 * rows + 0.5, np.full_like(rows, 2.0))
 
     def words(self) -> Iterator[Word]:
-        """What was read for sure, in type that the page itself shows too large or too small."""
+        """What was read for sure, in type that is too large or too small on the page."""
         for word in self.evidence.possible_words:
             if word.certainty < _SURE or not word.is_known:
                 continue
-            scale, size = float(self.scales[word.row]), type_size([word])
-            if size >= _LEAST_SIZE if scale > 1 else size <= _MOST_SIZE:
+            scale = float(self.scales[word.row])
+            size = scale * type_size([word])
+            if size >= _LARGE if scale > 1 else size <= _SMALL:
                 yield self._on_page(word, scale)
 
     def _on_page(self, word: Word, scale: float) -> Word:

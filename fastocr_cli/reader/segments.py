@@ -19,12 +19,12 @@ import numpy.typing as npt
 NOTHING = 0
 _LEAST = 0.1
 """A character must be that likely in some column to be thought of."""
-_DOUBT = 0.01
+_DOUBT = 0.001
 """The tower is wrong about a column that often, whatever it says."""
-_UNMEASURED, _MEASURED = 1.8, 1.1
+_UNMEASURED, _MEASURED = 1.8, 0.8
 """Columns by which the width of a character usually differs from what is expected, before and after
 the page was measured."""
-_LIKE, _OTHER = (1.0, -1.7), (0.4, -0.5)
+_LIKE, _OTHER = (1.0, -1.2), (0.4, -0.2)
 """Where a character follows another at once: how much the log-odds that one begins there count, and
 what they must make up for, if it is the same again and if not."""
 _SUREST = 1e-3

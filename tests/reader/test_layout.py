@@ -178,3 +178,19 @@ def test_what_hangs_before_an_item_is_read_with_it() -> None:
         *("• line 4 of three items", "line 6 of three items"),
         *("2. line 8 of three items", "line 10 of three items"),
     ]
+
+
+def test_a_numbered_line_is_read_behind_its_number() -> None:
+    """However far the line is set in; a number misread, or none of a count, changes nothing."""
+    numbers = ["97", "98", "9g", "100", "101"]
+    starts = [30, 60, 40, 60, 30]
+    page = [words(4 + 2 * i, 20 - 2 * (i > 2), n) for i, n in enumerate(numbers)]
+    page += [words(4 + 2 * i, start, f"code {i}") for i, start in enumerate(starts)]
+    read_lines = read(*page)
+    for line in ("97 code 0", "98 code 1", "100 code 3", "101 code 4"):
+        assert line in read_lines
+    assert read(words(4, 20, "97"), words(6, 20, "98"), words(6, 60, "code")) == [
+        "97",
+        "98",
+        "code",
+    ]
