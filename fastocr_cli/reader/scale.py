@@ -39,6 +39,10 @@ class SizedPage:
     factor: float
     degrees: float
 
+    @property
+    def paper(self) -> int:
+        return _paper(self.grey)
+
 
 def upright(image: Image.Image) -> SizedPage:
     """The page at reading size with its lines level.

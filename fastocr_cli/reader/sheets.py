@@ -7,6 +7,7 @@ are enlarged.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ from fastocr_cli.reader.ink import (
     without_frames,
     without_rules,
 )
-from fastocr_cli.reader.scale import SizedPage
+from fastocr_cli.reader.scale import MOST_CELLS, SizedPage
 from fastocr_cli.reader.vocabulary import CELL_PX
 
 _LARGE_BAR = 1.1
@@ -118,25 +119,37 @@ def enlarged(page: SizedPage, strips: list[Strip]) -> tuple[Grey, npt.NDArray[np
     its rows of cells [rows, 2]: the height of its middle on the page, in rows, and how many times
     smaller things are there.
 
-    They are drawn from the raster, which may show more than the page at reading size.
+    They are drawn from the raster, which may show more than the page at reading size. What would
+    make the sheet larger than any page is left out.
     """
-    drawn, rows = [], []
+    drawn: list[Image.Image] = []
+    heights, scales = [], []
+    columns = rows = 0
     for strip in strips:
-        bottom = min(strip.bottom, page.raster.height * page.factor)
-        size = page.raster.width * page.factor, bottom - strip.top
-        box = 0, strip.top / page.factor, page.raster.width, bottom / page.factor
-        width, height = (max(1, round(side * strip.scale)) for side in size)
-        image = page.raster.resize((width, height), Image.Resampling.LANCZOS, box)
+        image = _drawn(page, strip)
+        width, height = (math.ceil(side / CELL_PX) for side in image.size)
+        columns, rows = max(columns, width), rows + height
+        if drawn and columns * rows > MOST_CELLS:
+            break
         drawn.append(image)
-        middles = np.arange(-(-height // CELL_PX)) + 0.5
-        heights = strip.top / CELL_PX + middles / strip.scale - 0.5
-        rows.append(np.stack([heights, np.full_like(heights, 1 / strip.scale)], axis=1))
-    paper = int(np.percentile(np.asarray(page.grey)[::4, ::4], 90))
-    columns = -(-max(image.width for image in drawn) // CELL_PX)
-    table = np.concatenate(rows).astype(np.float32)
-    sheet = Image.new("L", (CELL_PX * columns, CELL_PX * len(table)), paper)
-    top = 0
-    for image, own in zip(drawn, rows, strict=True):
+        middles = np.arange(height) + 0.5
+        heights.append(strip.top / CELL_PX + middles / strip.scale - 0.5)
+        scales.append(np.full(height, 1 / strip.scale))
+    table = np.stack([np.concatenate(heights), np.concatenate(scales)], axis=1, dtype=np.float32)
+    columns = max(math.ceil(image.width / CELL_PX) for image in drawn)
+    sheet = Image.new("L", (CELL_PX * columns, CELL_PX * len(table)), page.paper)
+    tops = np.cumsum([0, *map(len, heights)]) * CELL_PX
+    for image, top in zip(drawn, tops.tolist(), strict=False):
         sheet.paste(image, (0, top))
-        top += CELL_PX * len(own)
     return np.asarray(sheet), table
+
+
+def _drawn(page: SizedPage, strip: Strip) -> Image.Image:
+    top, bottom = (
+        min(edge / page.factor, page.raster.height) for edge in (strip.top, strip.bottom)
+    )
+    enlargement = page.factor * strip.scale
+    size = page.raster.width * enlargement, (bottom - top) * enlargement
+    width, height = (max(1, round(side)) for side in size)
+    box = 0, top, page.raster.width, bottom
+    return page.raster.resize((width, height), Image.Resampling.LANCZOS, box)

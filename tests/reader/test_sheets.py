@@ -8,8 +8,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.scale import upright
-from fastocr_cli.reader.sheets import enlarged, has_large_type, small_type
+from fastocr_cli.reader.scale import MOST_CELLS, upright
+from fastocr_cli.reader.sheets import Strip, enlarged, has_large_type, small_type
 from tests.reader.test_scale import SENTENCE, page_of
 
 FOOT_PT = 500
@@ -66,3 +66,15 @@ def test_rows_of_the_sheet_know_where_they_are_on_the_page() -> None:
     assert scale == pytest.approx(1 / strips[0].scale)
     found = height * v.CELL_PX + v.CELL_PX / 2 + (within - v.CELL_PX / 2) * scale
     assert found == pytest.approx(strips[0].top + 12, abs=1.5)
+
+
+def test_a_sheet_is_no_larger_than_a_page() -> None:
+    page = upright(with_note("tiro", 6))
+    height = page.grey.height
+    foot = Strip(height - 40, height, 2.5)  # its last rows are no part of the raster
+    sheet, rows = enlarged(page, [foot])
+    assert sheet.shape[0] == v.CELL_PX * len(rows)
+    strips = [Strip(top, top + 100, 2.5) for top in range(0, height - 100, 50)]
+    sheet, rows = enlarged(page, strips)
+    assert 0.8 * MOST_CELLS < sheet.size / v.CELL_PX**2 <= MOST_CELLS
+    assert sheet.shape[0] == v.CELL_PX * len(rows)
