@@ -21,16 +21,16 @@ from fastocr_cli.reader.eye import width_of
 from fastocr_cli.reader.segments import Segment, log_odds, page_segments
 from fastocr_cli.reader.vocabulary import LineKind
 
-COLUMNS_PER_CELL = 8
+COLUMNS_PER_CELL, _PAIR = 8, 2
 NOTHING_WEIGHT = 0.1
 """Training counts cells and columns in which nothing is that much; chances are put right by it."""
 
 LIKELY, SURE = 0.5, 0.9
 _KINDS = slice(min(LineKind), max(LineKind) + 1)
-_LEGIBLE_SHARE, _MOST_UNKNOWN = 0.3, 0.05
+_LEGIBLE_SHARE, _MOST_UNKNOWN = 0.3, 0.15
 """Inked columns that must show one character for sure, and how many may show the mark of what
 cannot be read. Printed Latin text has 0.8 to 0.9 and up to 0.02 of them, a light typewriter face
-0.5; Cyrillic 0.1 to 0.4 and 0.09 to 0.5, text on its head 0.1 and 0.7, Chinese 0 and 1."""
+0.5 and 0.07; Cyrillic, Greek and Chinese less than 0.06 and more than 0.7, as text on its head."""
 _STRETCH, _LEGIBLE_STRETCH, _LEGIBLE_PART = 120, 0.75, 0.12
 """A page of other writing is legible for the sake of what else is on it: stretches of so many
 columns, a third of them inked, that are sure to that share, and their share of the ink."""
@@ -40,9 +40,11 @@ over what they must be."""
 _SOME_PAPER, _MOST_PAPER = 1.2, 7.4
 """Blank columns from which a character may begin a word that another in its cell begins more
 likely, and those that always are a space."""
-_TWIN_SHARE, _COPY_SHARE = 0.35, 0.65
+_TWIN_SHARE, _COPY_SHARE = 0.35, 0.55
 """How much of what a row shows the row beside must show for both to be seeing the same text, about
 a word and of the word itself."""
+_SAME_HEIGHT = 0.5
+"""Rows between two words that may be one."""
 _APART = 16
 """Blank columns that part what stands beside each other in a row."""
 _CLEAR, _FAINT = 0.07, 0.75
@@ -122,6 +124,11 @@ class Word:
         return self.glyphs[0].likeliest if len(self.glyphs) == 1 else None
 
     @property
+    def text(self) -> str:
+        """Its likeliest characters."""
+        return "".join(v.character_of(glyph.likeliest) or "" for glyph in self.glyphs)
+
+    @property
     def begins_line(self) -> float:
         return float(self.kinds.sum())
 
@@ -183,7 +190,7 @@ class Evidence:
                     continue
                 taken[row, span] = True
                 kept.append(word)
-        return kept
+        return _without_echoes(kept)
 
     def _words_of(self, row: int) -> list[Word]:
         glyphs = [self._glyph(row, segment) for segment in self._segments[row]]
@@ -229,7 +236,7 @@ class Evidence:
         start, stop, character = segment
         chances = self.shows[row, start:stop].sum(0)
         chances[0] = 0.0
-        chances[character] = chances.max()  # the likeliest by all that is known
+        chances[character] = 1.001 * chances.max()  # the likeliest by all that is known
         return Glyph(row, start, stop, chances / chances.sum())
 
     def _word_chances(self, row: int) -> Floats:
@@ -300,10 +307,32 @@ class Evidence:
         is_faint = float(self._certainty[word.row, span].mean()) < _FAINT
         return is_faint and beside < _CLEAR < float(blank[word.row, span].mean())
 
+    @cached_property
+    def _pairs(self) -> Floats:
+        """What two columns show together, [rows, 4 * columns, characters] without nothing: the same
+        letter may be seen half a pair further on in another row."""
+        return self.shows[:, ::_PAIR, 1:] + self.shows[:, 1::_PAIR, 1:]
+
     def _share(self, row: int, other: int, span: slice) -> float:
         """How much of what a row shows another shows as well."""
-        own = self.shows[row, span, 1:]
-        return float(np.minimum(own, self.shows[other, span, 1:]).sum() / own.sum())
+        span = slice(span.start // _PAIR, -(-span.stop // _PAIR))
+        own = self._pairs[row, span]
+        return float(np.minimum(own, self._pairs[other, span]).sum() / own.sum())
+
+
+def _without_echoes(words: Sequence[Word]) -> list[Word]:
+    """Words but for those that are a piece of one in the same place, seen in the row beside."""
+    start, stop, height = np.array([(w.start, w.stop, w.height) for w in words]).reshape(-1, 3).T
+    shared = np.minimum(stop[:, None], stop) - np.maximum(start[:, None], start)
+    is_on = (2 * shared > (stop - start)[:, None]) & (
+        np.abs(height[:, None] - height) < _SAME_HEIGHT
+    )
+    echoes = {i for i, j in np.argwhere(is_on).tolist() if _is_piece(words[i].text, words[j].text)}
+    return [word for i, word in enumerate(words) if i not in echoes]
+
+
+def _is_piece(text: str, whole: str) -> bool:
+    return text != whole and text in whole
 
 
 def _legible_part(inked: Bools, is_sure: Bools) -> float:

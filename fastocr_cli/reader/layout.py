@@ -47,8 +47,8 @@ _NEAR_ROWS, _BLOCK_ROWS = 6.0, 3.0
 _PASSING, _PASSING_SHARE = 6, 0.15
 """Columns, and share of the shorter, by which the ends of two stretches may pass each other."""
 _LABEL = re.compile(r"\(?(\d{1,3}|[A-Za-z])[.)]|\d{1,2}(\.\d{1,2})+")
-_LABEL_GAP = 4 * EM
-"""Columns from a label to its text, at most."""
+_LABEL_GAP, _LABEL_BEGINS = 4 * EM, 0.1
+"""Columns from a label to its text, at most; chance that a line begins with it, at least."""
 _FEWEST_NUMBERS, _NUMBER_STEP, _NUMBER_GAP = 4, 3, 16 * EM
 """Lines that count up and so are numbered; what a misread number may leave out; columns from a
 number to its line, at most."""
@@ -232,7 +232,11 @@ def _label_reach(line: TextLine, *, is_numbered: bool) -> float:
     if is_numbered:
         return _NUMBER_GAP
     word = line.words[0]
-    is_label = word.mark == v.BULLET or (not line.is_tabular and _LABEL.fullmatch(_text(word)))
+    is_label = word.mark == v.BULLET or (
+        line.begins_line > _LABEL_BEGINS
+        and not line.is_tabular
+        and _LABEL.fullmatch(word.text) is not None
+    )
     return _LABEL_GAP if is_label else -math.inf
 
 
@@ -241,22 +245,18 @@ def _numbered(lines: Sequence[TextLine]) -> set[int]:
     each other and count up, as in listings and pleadings."""
     counts: dict[int, list[int]] = {}  # by their last, lines that count up to it
     for i, line in enumerate(lines):
-        text = _text(line.words[0])
+        text = line.words[0].text
         if line.is_tabular or not text.isdecimal():
             continue
         before = [
             j
             for j in counts
-            if 0 < int(text) - int(_text(lines[j].words[0])) <= _NUMBER_STEP
+            if 0 < int(text) - int(lines[j].words[0].text) <= _NUMBER_STEP
             and lines[j].row < line.row
             and abs(lines[j].words[0].stop - line.words[0].stop) <= _FLUSH
         ]
         counts[i] = [*(counts.pop(before[-1]) if before else []), i]
     return {i for count in counts.values() if len(count) >= _FEWEST_NUMBERS for i in count}
-
-
-def _text(word: Word) -> str:
-    return "".join(v.character_of(g.likeliest) or "" for g in word.glyphs)
 
 
 def _is_in_table(line: TextLine, lines: Sequence[TextLine]) -> bool:

@@ -11,6 +11,7 @@ first pass, which leaves widths much room, measures it. Knows numbers of charact
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -21,16 +22,18 @@ _LEAST = 0.1
 """A character must be that likely in some column to be thought of."""
 _DOUBT = 0.001
 """The tower is wrong about a column that often, whatever it says."""
-_UNMEASURED, _MEASURED = 1.8, 0.8
+_UNMEASURED, _MEASURED = 2.2, 0.65
 """Columns by which the width of a character usually differs from what is expected, before and after
 the page was measured."""
-_LIKE, _OTHER = (1.0, -1.2), (0.4, -0.2)
+_LIKE, _OTHER = (0.7, -0.5), (0.4, -0.2)
 """Where a character follows another at once: how much the log-odds that one begins there count, and
 what they must make up for, if it is the same again and if not."""
 _SUREST = 1e-3
 """Chances are never surer than that."""
 _FEW_SEEN = 2.0
-"""How many of a character of the usual width those seen on the page are weighed against."""
+"""How many characters of the usual width those seen on the page are weighed against."""
+_NARROWEST = 2
+"""Columns of ink; less is a speck."""
 _WIDEST, _ROOM = 2, 4
 """No character is wider than so many times the widest of its run, and so many columns."""
 _TOGETHER = 64
@@ -72,6 +75,7 @@ def page_segments(
         (row, first, stop)
         for row, ink in enumerate(np.pad(inked, ((0, 0), (1, 1))))
         for first, stop in np.flatnonzero(np.diff(ink)).reshape(-1, 2).tolist()
+        if stop - first >= _NARROWEST
     ]
 
     def read(scales: Floats, widths: Floats, spread: float) -> list[list[Segment]]:
@@ -96,11 +100,17 @@ def _measured(rows: Sequence[Sequence[Segment]], usual: Floats) -> tuple[Floats,
     seen: list[list[float]] = [[] for _ in usual]
     for i, row in enumerate(rows):
         shares = [(stop - start) / usual[character] for start, stop, character in row]
-        scales[i] = np.median(shares) if shares else 1.0
+        if shares:
+            scales[i] = _weighed(float(np.median(shares)), len(shares))
         for segment, share in zip(row, shares, strict=True):
             seen[segment.character].append(share / scales[i])
-    shares = [(sum(own) + _FEW_SEEN) / (len(own) + _FEW_SEEN) for own in seen]
-    return scales, usual * np.array(shares)
+    found = [_weighed(fmean(own), len(own)) if own else 1.0 for own in seen]
+    return scales, usual * np.array(found)
+
+
+def _weighed(share: float, count: int) -> float:
+    """A share of the usual that `count` characters showed, with as many as are few of the usual."""
+    return (share * count + _FEW_SEEN) / (count + _FEW_SEEN)
 
 
 def segments(

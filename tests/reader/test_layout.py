@@ -38,7 +38,7 @@ def words(
 
 def read(*lines: list[Word]) -> list[str]:
     return [
-        " ".join("".join(v.character_of(g.likeliest) or "" for g in w.glyphs) for w in line.words)
+        " ".join(word.text for word in line.words)
         for line in lay_out([word for line in lines for word in line])
     ]
 
@@ -194,3 +194,11 @@ def test_a_numbered_line_is_read_behind_its_number() -> None:
         "98",
         "code",
     ]
+
+
+def test_what_begins_no_line_is_no_label() -> None:
+    """The end of a caption beside a column."""
+    page = [words(4, 10, "the end of it"), words(4, 43, "w.", None)]
+    page += [words(row, 60, "a line of the column") for row in (3, 4, 5)]
+    assert "a line of the column" in read(*page)[1:]
+    assert read(*page)[-3:] == ["a line of the column"] * 3

@@ -26,10 +26,7 @@ class Seen(Evidence):
 
 def text(found: list[Word]) -> list[str]:
     lines = lay_out(found)
-    return [
-        " ".join("".join(v.character_of(g.likeliest) or "" for g in w.glyphs) for w in line.words)
-        for line in lines
-    ]
+    return [" ".join(word.text for word in line.words) for line in lines]
 
 
 def doubtful(line: list[Word]) -> list[Word]:
