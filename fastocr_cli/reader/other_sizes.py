@@ -20,8 +20,9 @@ _LARGE, _SMALL = 1.6, 0.95
 """Type over the usual that is better read halved, at least, and enlarged, at most."""
 _SURE = 0.8
 """Chance of its characters, on the mean, from which a word of a sheet is believed."""
-_HALF_LINE = 0.75
-"""Rows of body text from the middle of a line to its edge."""
+_HALF_LINE, _LEAST_HALF = 0.75, 0.6
+"""Rows of body text from the middle of a line to its edge; what the page shows between two lines of
+small type belongs to both."""
 _BEGINS_BEFORE = 4
 """Columns by which a word may seem to begin earlier on the page than on a sheet."""
 
@@ -103,7 +104,7 @@ def _groups(
 
 def _same_place(words: Sequence[Word], found: Sequence[Word]) -> Bools:
     """Whether words of a sheet and of the page stand mostly in the same place, [found, words]."""
-    half_lines = [_HALF_LINE * max(min(1.0, one.scale), type_size([one])) for one in found]
+    half_lines = [max(_LEAST_HALF, _HALF_LINE * type_size([one])) for one in found]
     start, stop, height = _places(words)
     own_start, own_stop, own_height = (one[:, None] for one in _places(found))
     shared = np.minimum(stop, own_stop) - np.maximum(start, own_start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pymupdf
 import pytest
 
 from fastocr_cli import parse
@@ -22,3 +23,22 @@ def test_a_sample_document_is_read(name: str, most: float) -> None:
     assert [page.status for page in pages] == [PageStatus.OK]
     truth = document.with_suffix(".md").read_text()
     assert character_error_rate("\n\n".join(page.markdown for page in pages), truth) < most
+
+
+@pytest.mark.slow
+def test_notes_in_small_type_are_read(tmp_path: Path) -> None:
+    """Under text in 12 pt, on a sheet of their own: of the page at its own size a fifth
+    of their letters would be wrong."""
+    body = "The harbour was quiet when the first boats came in, before the market opened. " * 6
+    note = (
+        "1 Every parcel is weighed, labelled and entered in the book; none leaves without one.",
+        "See the letters of 1874 and the minutes of the meeting, which the society has printed.",
+    )
+    document = pymupdf.open()
+    page = document.new_page()
+    page.insert_textbox((72, 72, 523, 400), body, fontsize=12, fontname="tiro")
+    for i, line in enumerate(note):
+        page.insert_text((72, 600 + 8.5 * i), line, fontsize=7, fontname="tiro")
+    document.save(tmp_path / "notes.pdf")
+    (result,) = parse(tmp_path / "notes.pdf")
+    assert character_error_rate(result.markdown, body + " ".join(note)) < 0.01
