@@ -24,7 +24,7 @@ _DOUBT = 0.001
 """The tower is wrong about a column that often, whatever it says."""
 _UNMEASURED, _MEASURED = 2.2, 0.65
 """Columns by which the width of a character usually differs from what is expected, before and after
-the page was measured."""
+a page in one face was measured."""
 _LIKE, _OTHER = (0.7, -0.5), (0.4, -0.2)
 """Where a character follows another at once: how much the log-odds that one begins there count, and
 what they must make up for, if it is the same again and if not."""
@@ -32,6 +32,8 @@ _SUREST = 1e-3
 """Chances are never surer than that."""
 _FEW_SEEN = 2.0
 """How many characters of the usual width those seen on the page are weighed against."""
+_SPREADS_SEEN = 40.0
+"""The same of how much they differ: in several faces by more than in one."""
 _NARROWEST = 2
 """Columns of ink; less is a speck."""
 _WIDEST, _ROOM = 2, 4
@@ -78,24 +80,24 @@ def page_segments(
         if stop - first >= _NARROWEST
     ]
 
-    def read(scales: Floats, widths: Floats, spread: float) -> list[list[Segment]]:
+    def read(scales: Floats, widths: Floats, spreads: Floats) -> list[list[Segment]]:
         runs = [
             Run(shows[row, first:stop], edges[row, first:stop], float(scales[row]))
             for row, first, stop in places
         ]
         rows: list[list[Segment]] = [[] for _ in inked]
-        found = segments(runs, widths, never_twice, spread)
+        found = segments(runs, widths, spreads, never_twice)
         for (row, first, _), own in zip(places, found, strict=True):
             rows[row] += [Segment(first + a, first + b, character) for a, b, character in own]
         return rows
 
-    guessed = read(np.ones(len(inked)), usual, _UNMEASURED)
-    return read(*_measured(guessed, usual), _MEASURED)
+    guessed = read(np.ones(len(inked)), usual, np.full_like(usual, _UNMEASURED))
+    return read(*_measured(guessed, usual))
 
 
-def _measured(rows: Sequence[Sequence[Segment]], usual: Floats) -> tuple[Floats, Floats]:
-    """How many times as wide as usual text is in each row, [rows], and columns of each character
-    on this page but for that, [characters]."""
+def _measured(rows: Sequence[Sequence[Segment]], usual: Floats) -> tuple[Floats, Floats, Floats]:
+    """How many times as wide as usual text is in each row, [rows]; columns of each character on
+    this page but for that, and by how many it differs, [characters]."""
     scales = np.ones(len(rows))
     seen: list[list[float]] = [[] for _ in usual]
     for i, row in enumerate(rows):
@@ -104,8 +106,11 @@ def _measured(rows: Sequence[Sequence[Segment]], usual: Floats) -> tuple[Floats,
             scales[i] = _weighed(float(np.median(shares)), len(shares))
         for segment, share in zip(row, shares, strict=True):
             seen[segment.character].append(share / scales[i])
-    found = [_weighed(fmean(own), len(own)) if own else 1.0 for own in seen]
-    return scales, usual * np.array(found)
+    found = np.array([_weighed(fmean(own), len(own)) if own else 1.0 for own in seen])
+    misfits = [((np.array(own) - share) ** 2).sum() for own, share in zip(seen, found, strict=True)]
+    squares = usual**2 * np.array(misfits) + _SPREADS_SEEN * _MEASURED**2
+    spreads = np.sqrt(squares / (np.array([len(own) for own in seen]) + _SPREADS_SEEN))
+    return scales, usual * found, spreads
 
 
 def _weighed(share: float, count: int) -> float:
@@ -114,25 +119,25 @@ def _weighed(share: float, count: int) -> float:
 
 
 def segments(
-    runs: Sequence[Run], widths: Floats, never_twice: int, spread: float = _MEASURED
+    runs: Sequence[Run], widths: Floats, spreads: Floats, never_twice: int
 ) -> list[list[Segment]]:
     """The characters of each run, from left to right.
 
-    widths: columns that each character is expected to have, [characters], and `spread` by how many
-    it usually differs; never_twice: a character that does not follow itself, however wide it is.
+    widths, spreads: columns that each character is expected to have, and by how many it usually
+    differs, [characters]; never_twice: one that does not follow itself, however wide it is.
     """
     found: list[list[Segment]] = [[] for _ in runs]
     by_length = sorted(range(len(runs)), key=lambda i: len(runs[i].shows))
     for first in range(0, len(runs), _TOGETHER):
         some = by_length[first : first + _TOGETHER]
-        paths = _likeliest_paths([runs[i] for i in some], widths, never_twice, spread)
+        paths = _likeliest_paths([runs[i] for i in some], widths, spreads, never_twice)
         for i, path in zip(some, paths, strict=True):
             found[i] = path
     return found
 
 
 def _likeliest_paths(
-    runs: Sequence[Run], widths: Floats, never_twice: int, spread: float
+    runs: Sequence[Run], widths: Floats, spreads: Floats, never_twice: int
 ) -> Iterator[list[Segment]]:
     """Runs are padded to the columns of the longest and the states of the richest; what is added
     to a run at its end comes after all that its path depends on, a state added costs all chances.
@@ -153,7 +158,8 @@ def _likeliest_paths(
     longest = shape[1] - 1
     if not (states == never_twice).any():
         longest = min(longest, int(_WIDEST * expected.max()) + _ROOM)
-    misfit = (np.arange(longest + 1)[:, None] - expected[:, None]) ** 2 / (2 * spread**2)
+    misfit = (np.arange(longest + 1)[:, None] - expected[:, None]) ** 2
+    misfit /= 2 * spreads[states][:, None] ** 2
     misfit = np.where(is_free[:, None], 0.0, misfit)
     misfit = np.where(is_added[:, None], np.inf, misfit)
     weight, least = _transitions(is_free)

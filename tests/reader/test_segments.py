@@ -24,7 +24,7 @@ from fastocr_cli.reader.segments import (
 
 F, I, N, UNKNOWN = 1, 2, 3, 4  # noqa: E741
 WIDTHS = np.array([9.0, 1.7, 1.2, 2.6, 2.3])
-SPREAD = 0.65
+SPREADS = np.full(5, 0.65)
 
 
 def chances(*columns: dict[int, float]) -> np.ndarray:
@@ -38,7 +38,7 @@ def chances(*columns: dict[int, float]) -> np.ndarray:
 
 
 def read(shows: np.ndarray, edges: Sequence[float]) -> list[tuple[int, int, int]]:
-    (found,) = segments([Run(shows, np.array(edges))], WIDTHS, UNKNOWN, SPREAD)
+    (found,) = segments([Run(shows, np.array(edges))], WIDTHS, SPREADS, UNKNOWN)
     return [tuple(one) for one in found]
 
 
@@ -94,7 +94,7 @@ def score(path: Sequence[Segment], shows: np.ndarray, edges: Sequence[float]) ->
     for start, stop, state in path:
         total += float(np.log(shows[start:stop, state] + _DOUBT).sum())
         if state not in (NOTHING, UNKNOWN):
-            total -= (stop - start - WIDTHS[state]) ** 2 / (2 * SPREAD**2)
+            total -= (stop - start - WIDTHS[state]) ** 2 / (2 * SPREADS[state] ** 2)
         if before is not None and state == before and state in (NOTHING, UNKNOWN):
             return -math.inf
         if before is not None and NOTHING not in (before, state):
@@ -115,7 +115,7 @@ def test_no_other_segmentation_is_likelier(data: st.DataObject) -> None:
     likeliest = shows.max(0)
     states = [NOTHING, *(c for c in (F, I, N, UNKNOWN) if likeliest[c] > 0.1)]
     best = max(score(path, shows, edges) for path in every_path(columns, states))
-    (found,) = segments([Run(shows, np.array(edges))], WIDTHS, UNKNOWN, SPREAD)
+    (found,) = segments([Run(shows, np.array(edges))], WIDTHS, SPREADS, UNKNOWN)
     whole: list[Segment] = []  # with what shows nothing between
     for one in found:
         if one.start > (reached := whole[-1].stop if whole else 0):
@@ -137,8 +137,8 @@ def test_runs_are_read_together_as_each_alone(data: st.DataObject) -> None:
         edges = np.array([data.draw(st.floats(0, 1)) for _ in range(columns)])
         scale = data.draw(st.floats(0.5, 2))
         runs.append(Run(shows / shows.sum(1, keepdims=True), edges, scale))
-    together = segments(runs, WIDTHS, UNKNOWN, SPREAD)
-    assert together == [segments([run], WIDTHS, UNKNOWN, SPREAD)[0] for run in runs]
+    together = segments(runs, WIDTHS, SPREADS, UNKNOWN)
+    assert together == [segments([run], WIDTHS, SPREADS, UNKNOWN)[0] for run in runs]
 
 
 def test_a_page_tells_how_wide_it_writes() -> None:
@@ -152,3 +152,14 @@ def test_a_page_tells_how_wide_it_writes() -> None:
         edges = np.where(np.arange(len(shows)) % 3 == 0, 0.5, 0.1)
         (row,) = page_segments(shows[None], edges[None], inked[None], usual, UNKNOWN)
         assert len(row) == count
+
+
+def test_a_page_in_two_faces_leaves_widths_more_room() -> None:
+    """An i is twice as wide in one as in the other, as beside typewriter text; ii is none of it."""
+    narrow = [{I: 1.0}] * 2 + [{N: 1.0}] * 5 + [{NOTHING: 1.0}]
+    wide = [{I: 1.0}] * 5 + [{N: 1.0}] * 5 + [{NOTHING: 1.0}]
+    shows = chances(*narrow * 60, *wide * 30)
+    edges = np.full(len(shows), 0.2)
+    inked = shows[:, NOTHING] < 0.5
+    (row,) = page_segments(shows[None], edges[None], inked[None], 2 * WIDTHS, UNKNOWN)
+    assert [character for _, _, character in row] == [I, N] * 90
