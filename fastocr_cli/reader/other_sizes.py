@@ -20,11 +20,11 @@ _LARGE, _SMALL = 1.6, 0.95
 """Type over the usual that is better read halved, at least, and enlarged, at most."""
 _SURE = 0.8
 """Chance of its characters, on the mean, from which a word of a sheet is believed."""
+_WHOLE = 0.75
+"""Share of the width of words on the page that those of a sheet must have to stand for them."""
 _HALF_LINE, _LEAST_HALF = 0.75, 0.6
 """Rows of body text from the middle of a line to its edge; what the page shows between two lines of
 small type belongs to both."""
-_BEGINS_BEFORE = 4
-"""Columns by which a word may seem to begin earlier on the page than on a sheet."""
 
 
 Numbers = npt.NDArray[np.float64]
@@ -81,9 +81,13 @@ def _with(words: Sequence[Word], found: Sequence[Word]) -> list[Word]:
     hidden: set[Word] = set()
     seen: list[Word] = []
     for own, others in _groups(words, found):
-        if not others or _certainty(own) > _certainty(others):
-            hidden |= set(others)
-            seen += [_as_on_page(word, others) for word in own]
+        if others:
+            is_whole = _width(own) >= _WHOLE * _width(others)
+            if is_whole and _certainty(own) > _certainty(others):
+                hidden |= set(others)
+                seen += _as_on_page(own, others)
+        elif own[0].scale > 1:  # where the page shows nothing, there is nothing small
+            seen += own
     return [word for word in words if word not in hidden] + seen
 
 
@@ -122,14 +126,19 @@ def _certainty(words: Iterable[Word]) -> float:
     return fmean(glyph.certainty for word in words for glyph in word.glyphs)
 
 
-def _as_on_page(word: Word, others: Sequence[Word]) -> Word:
-    """A word of a sheet, with the kind of line that the page says it begins: a headline seen from
+def _width(words: Iterable[Word]) -> int:
+    return sum(word.stop - word.start for word in words)
+
+
+def _as_on_page(found: Sequence[Word], others: Sequence[Word]) -> list[Word]:
+    """Words of a sheet, with the kinds of line that the page says begin there: a headline seen from
     afar looks like body text, and a strip shows nothing of what stands about it."""
-    middle = (word.start + word.stop) / 2
-    here = [other for other in others if word.start - _BEGINS_BEFORE <= other.start < middle]
-    if here:
-        return replace(word, kinds=max(here, key=lambda other: other.begins_line).kinds)
-    return replace(word, kinds=np.zeros_like(word.kinds)) if others else word
+    kinds = [np.zeros_like(word.kinds) for word in found]
+    for other in others:
+        nearest = min(range(len(found)), key=lambda i: abs(found[i].start - other.start))
+        if other.begins_line > kinds[nearest].sum():
+            kinds[nearest] = other.kinds
+    return [replace(word, kinds=own) for word, own in zip(found, kinds, strict=True)]
 
 
 def type_size(words: Sequence[Word]) -> float:

@@ -81,11 +81,18 @@ def test_a_note_is_read_enlarged() -> None:
     there."""
     run_together = doubtful(words(20, 10, "inthe", LineKind.PARAGRAPH))
     near = Seen(BODY, doubtful(words(20, 21, "note", None)), run_together)
-    sheet = enlarged(words(30, 15, "in the"), words(30, 30, "note", None), scale=1.5)
+    sheet = enlarged(words(24, 12, "in the"), words(24, 25, "note", None), scale=1.2)
     found = words_of(near, [sheet])
     assert text(found) == ["body text below", "in the note"]
     assert [word.begins_line for word in found if word.row == 20] == [1.0, 0.0, 0.0]
-    assert all(word.height == pytest.approx(19.83, abs=0.01) for word in found if word.row == 20)
+    assert all(word.height == pytest.approx(19.92, abs=0.01) for word in found if word.row == 20)
+
+
+def test_a_letter_does_not_stand_for_a_word() -> None:
+    """Nor is anything small where the page shows nothing at all."""
+    near = Seen(doubtful(words(20, 10, "century")))
+    sheet = enlarged(words(30, 15, "y"), words(6, 90, "smudge"), scale=1.5)
+    assert words_of(near, [sheet]) == near.words
 
 
 def test_body_text_is_not_read_from_a_sheet_of_small_type() -> None:
