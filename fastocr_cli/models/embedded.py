@@ -17,7 +17,7 @@ from fastocr_cli.models.hub import ATTENTION
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Evidence
 from fastocr_cli.reader.eye import Eye
-from fastocr_cli.reader.ink import ink_mask
+from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading, halved
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.other_sizes import Sheet
@@ -71,13 +71,13 @@ class EmbeddedAdapter(ModelAdapter):
         layout = VisualLayout.raster(torch.arange(rows * columns), rows, columns)
         layout = replace(layout, boxes=turned(layout.boxes, page.degrees, page.grey.size))
         features = {"pixel_values": as_pixels(grey)}
-        if has_large_type(grey):
+        if has_large_type(page.ink):
             features["far_values"] = halved(features["pixel_values"])
-        if strips := small_type(grey):
+        if strips := small_type(page.ink):
             sheet, rows_of_sheet = enlarged(page, strips)
             features["fine_values"] = as_pixels(sheet)
             features["fine_rows"] = torch.from_numpy(rows_of_sheet)[None]
-        return PromptInputs(input_ids, features, layout, token_cap(grey))
+        return PromptInputs(input_ids, features, layout, token_cap(page.ink))
 
     def detokenize(self, token_ids: Sequence[int]) -> str:
         return v.detokenize(token_ids)
@@ -122,10 +122,10 @@ def as_pixels(grey: np.ndarray) -> Tensor:
     return torch.from_numpy(grey.astype(np.float32)).div_(127.5).sub_(1)[None, None]
 
 
-def token_cap(grey: np.ndarray) -> int:
-    """What the inked cells of the page can hold."""
-    rows, columns = grey.shape[0] // v.CELL_PX, grey.shape[1] // v.CELL_PX
-    cells = ink_mask(grey).reshape(rows, v.CELL_PX, columns, v.CELL_PX).any(axis=(1, 3))
+def token_cap(ink: Ink) -> int:
+    """What the inked cells of the page can hold; its sides are multiples of a cell."""
+    rows, columns = (side // v.CELL_PX for side in ink.mask.shape)
+    cells = ink.mask.reshape(rows, v.CELL_PX, columns, v.CELL_PX).any(axis=(1, 3))
     return FEWEST_TOKENS + TOKENS_PER_INKED_CELL * int(cells.sum())
 
 

@@ -15,6 +15,7 @@ from statistics import fmean
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.eye import width_of
@@ -251,11 +252,11 @@ class Evidence:
     def _twins(self, row: int, beside: int) -> Bools:
         """Cells about which the row beside shows the same, [columns]."""
         own = self.ink[row]
-        counts = [
-            np.convolve(seen.reshape(-1, COLUMNS_PER_CELL).sum(1), np.ones(3), "same")
+        alike, whole = (
+            sliding_window_view(np.pad(seen.reshape(-1, COLUMNS_PER_CELL).sum(1), 1), 3).sum(1)
             for seen in ((own == self.ink[beside]) & (own > 0), own > 0)
-        ]
-        return counts[0] > _COPY_SHARE * np.maximum(counts[1], COLUMNS_PER_CELL)
+        )
+        return alike > _COPY_SHARE * np.maximum(whole, COLUMNS_PER_CELL)
 
     def _kinds(self, row: int, glyph: Glyph) -> Floats:
         rows = [row, *(b for b in self._beside(row) if self._is_twin(row, b, glyph))]
@@ -292,6 +293,8 @@ class Evidence:
         """Whether it belongs to the little a row shows of a line that stands in another."""
         inked = np.flatnonzero(self.ink[row])
         at = int(inked.searchsorted(word.start))
+        if at == len(inked):
+            return False
         gaps = np.diff(inked, prepend=-_APART, append=self.ink.shape[1] + _APART) >= _APART
         first = int(np.flatnonzero(gaps[: at + 1])[-1])
         last = at + int(np.flatnonzero(gaps[at + 1 :])[0])

@@ -6,6 +6,10 @@ are bars, and the usual height of a bar tells the em.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,28 +28,30 @@ Grey = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
 
 
-def text_em(grey: Grey) -> float | None:
-    """The usual em of the page's text in px, None where no text is seen. grey: [H, W]."""
-    return em_of(ink_mask(grey))
+@dataclass(frozen=True, eq=False)
+class Ink:
+    """Where a page is inked, bool [H, W]."""
 
+    mask: Bools
 
-def em_of(ink: Bools) -> float | None:
-    """The same of ink [H, W]."""
-    if not ink.any():
-        return None
-    guess = _bar_em(ink, max(8.0, ink.shape[1] / 60))  # only says how far to smear
-    em = guess and _bar_em(ink, guess)
-    # Frames can only have made it look larger.
-    return em and min(em, _bar_em(without_frames(ink, em), em) or em)
+    @classmethod
+    def of(cls, grey: Grey) -> Self:
+        """Where a pixel is clearly darker than the page around it. grey: [H, W]."""
+        paper = float(np.percentile(grey[::4, ::4], 90))
+        darkest = float(np.percentile(grey[::4, ::4], 0.5))
+        if paper - darkest < 40:
+            return cls(np.zeros_like(grey, dtype=bool))
+        return cls(grey < paper - 0.45 * (paper - darkest))
 
-
-def ink_mask(grey: Grey) -> Bools:
-    """Where a pixel is clearly darker than the page around it. [H, W]."""
-    paper = float(np.percentile(grey[::4, ::4], 90))
-    darkest = float(np.percentile(grey[::4, ::4], 0.5))
-    if paper - darkest < 40:
-        return np.zeros_like(grey, dtype=bool)
-    return grey < paper - 0.45 * (paper - darkest)
+    @cached_property
+    def em(self) -> float | None:
+        """The usual em of the page's text in px, None where no text is seen."""
+        if not self.mask.any():
+            return None
+        guess = _bar_em(self.mask, max(8.0, self.mask.shape[1] / 60))  # only says how far to smear
+        em = guess and _bar_em(self.mask, guess)
+        # Frames can only have made it look larger.
+        return em and min(em, _bar_em(without_frames(self.mask, em), em) or em)
 
 
 def _bar_em(ink: Bools, em: float) -> float | None:

@@ -4,12 +4,13 @@ em, mostly 16 to 21."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from PIL import Image
 
-from fastocr_cli.reader.ink import ink_mask, text_em
+from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.skew import skew_of
 from fastocr_cli.reader.vocabulary import CELL_PX, MAX_COLUMNS, MAX_ROWS
 
@@ -39,6 +40,10 @@ class SizedPage:
     factor: float
     degrees: float
 
+    @cached_property
+    def ink(self) -> Ink:
+        return Ink.of(np.asarray(self.grey))
+
     @property
     def paper(self) -> int:
         return _paper(self.grey)
@@ -49,16 +54,18 @@ def upright(image: Image.Image) -> SizedPage:
 
     Turned about its centre; corners that come in are paper.
     """
-    raster = image.convert("L")
-    factor = _reading_factor(raster)
-    page = _sized(raster, factor)
-    degrees = skew_of(ink_mask(np.asarray(page)))
+    page = _as_it_lies(image.convert("L"))
+    degrees = skew_of(page.ink.mask)
     if abs(degrees) < LEAST_SKEW:
-        return SizedPage(page, raster, factor, 0.0)
+        return page
     # The whole raster is turned, for what is resampled twice at the size of reading blurs.
-    raster = raster.rotate(-degrees, Image.Resampling.BICUBIC, fillcolor=_paper(page))
+    raster = page.raster.rotate(-degrees, Image.Resampling.BICUBIC, fillcolor=page.paper)
+    return replace(_as_it_lies(raster), degrees=degrees)
+
+
+def _as_it_lies(raster: Image.Image) -> SizedPage:
     factor = _reading_factor(raster)
-    return SizedPage(_sized(raster, factor), raster, factor, degrees)
+    return SizedPage(_sized(raster, factor), raster, factor, degrees=0.0)
 
 
 def to_reading_size(image: Image.Image) -> Image.Image:
@@ -67,8 +74,7 @@ def to_reading_size(image: Image.Image) -> Image.Image:
     The page keeps to the upper left; what is added on the right and below is paper. Pages larger
     than the reader can name places of are scaled down.
     """
-    grey = image.convert("L")
-    return _sized(grey, _reading_factor(grey))
+    return _as_it_lies(image.convert("L")).grey
 
 
 def _reading_factor(grey: Image.Image) -> float:
@@ -101,7 +107,7 @@ def tallest(image: Image.Image) -> int | None:
 
 
 def _easy_factor(grey: Image.Image) -> float:
-    em = text_em(np.asarray(grey))
+    em = Ink.of(np.asarray(grey)).em
     if em is None or EASY_EM_PX[0] <= em <= EASY_EM_PX[1]:
         return 1.0
     return min(TARGET_EM_PX / em, 4.0 if em < _SMALL_EM_PX else _MOST_ENLARGED)

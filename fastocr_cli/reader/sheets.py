@@ -18,8 +18,7 @@ from fastocr_cli.reader.ink import (
     REACH,
     Bools,
     Grey,
-    em_of,
-    ink_mask,
+    Ink,
     run_lengths,
     smeared,
     usual_bar,
@@ -52,23 +51,20 @@ class Strip:
     scale: float
 
 
-def has_large_type(grey: Grey) -> bool:
-    """Whether there may be headlines, type half as large again as the usual. grey: [H, W]."""
-    ink = ink_mask(grey)
-    em = em_of(ink)
-    if em is None:
+def has_large_type(ink: Ink) -> bool:
+    """Whether a page may have headlines, type half as large again as the usual."""
+    if ink.em is None:
         return False
-    heights = run_lengths(smeared(ink, round(REACH * em)))
-    return bool(np.count_nonzero(heights > _LARGE_BAR * em) > em)
+    heights = run_lengths(smeared(ink.mask, round(REACH * ink.em)))
+    return bool(np.count_nonzero(heights > _LARGE_BAR * ink.em) > ink.em)
 
 
-def small_type(grey: Grey) -> list[Strip]:
-    """Where type may be that is clearly smaller than the usual, from the top. grey: [H, W]."""
-    ink = ink_mask(grey)
-    em = em_of(ink)
+def small_type(ink: Ink) -> list[Strip]:
+    """Where a page may have type that is clearly smaller than the usual, from the top."""
+    em = ink.em
     if em is None:
         return []
-    letters = without_rules(without_frames(ink, em), em)
+    letters = without_rules(without_frames(ink.mask, em), em)
     bars = smeared(letters, round(_SMALL_REACH * em))
     usual = usual_bar(bars)
     if usual is None:
@@ -79,7 +75,7 @@ def small_type(grey: Grey) -> list[Strip]:
     strips: list[Strip] = []
     for first, last in _pieces(_longest_runs(is_small) >= _SMALL_WIDTH * em, 2 * margin):
         bar = float(np.median(heights[first:last][is_small[first:last]]))
-        top, bottom = max(0, first - margin), min(len(ink), last + margin)
+        top, bottom = max(0, first - margin), min(len(bars), last + margin)
         strips.append(Strip(top, bottom, min(_MOST_ENLARGED, usual / bar)))
     return strips
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Evidence, _legible_part
+from fastocr_cli.reader.layout import lay_out
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.results import PageStatus
 from tests.reader.test_order import COLUMNS, LETTER_COLUMNS, ROWS, page_of
@@ -147,3 +150,35 @@ def test_a_piece_of_a_word_in_the_row_beside_is_not_read_again() -> None:
     """Where another word stands in that row as well, which the row above does not show."""
     seen = page_of((2, 3, "ab"), (3, 3, "abcd"), (3, 9, "and more of it"))
     assert words_of(seen) == ["abcd", "and", "more", "of", "it"]
+
+
+def blurred_page(seed: int) -> Evidence:
+    """Rows of characters that nobody wrote, some faint, some of each seen in the row below too."""
+    generator = np.random.default_rng(seed)
+    rows, columns = generator.integers(1, 7), generator.integers(1, 12)
+    marks = np.array([0, 0, v.UNKNOWN, *map(v.character_id, "ail.Wé")])
+    written = marks[generator.integers(0, len(marks), (rows, columns))].repeat(COLUMNS_PER_CELL, 1)
+    seen = np.full((*written.shape, v.FIRST_COLUMN), 1e-5, np.float32)
+    np.put_along_axis(seen, written[..., None], generator.uniform(0.3, 1, (rows, 1, 1)), axis=-1)
+    seen += generator.random((rows, 1, 1)) * np.roll(seen, 1, axis=0)
+    seen[..., 0] += np.maximum(0, 1 - seen.sum(-1))
+    shows = np.log(seen / seen.sum(-1, keepdims=True)).astype(np.float32)
+    starts = generator.dirichlet(np.full(v.FIRST_CHARACTER, 0.2), (rows, columns)) + 1e-6
+    edges = generator.random((rows, columns, COLUMNS_PER_CELL), np.float32)
+    return Evidence(
+        np.log(starts).astype(np.float32), shows.reshape(*edges.shape, v.FIRST_COLUMN), edges
+    )
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@example(seed=13)  # a row faintly shows a word, and nothing for certain behind it
+@settings(max_examples=200, deadline=None)
+def test_whatever_the_tower_thinks_it_sees_is_put_in_order(seed: int) -> None:
+    seen = blurred_page(seed)
+    words = seen.possible_words
+    for word in words:
+        edges = [edge for glyph in word.glyphs for edge in (glyph.start, glyph.stop)]
+        assert edges == sorted(edges)
+        assert 0 <= word.start < word.stop <= seen.ink.shape[1]
+    laid = [word for line in lay_out(words) for word in line.words]
+    assert sorted(map(id, laid)) == sorted(map(id, words)), "every word once"

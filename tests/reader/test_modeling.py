@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw
 
 from fastocr_cli.models.embedded import token_cap, word_boxes
 from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.modeling import (
     ReaderForPageReading,
     VisionTower,
@@ -78,10 +79,13 @@ def test_word_boxes() -> None:
 
 
 def test_token_cap_follows_the_ink() -> None:
+    def cap_of(grey: np.ndarray) -> int:
+        return token_cap(Ink.of(grey))
+
     empty = np.full((160, 160), 255, np.uint8)
     some = empty.copy()
     some[20:28, 10:150] = 0
-    assert token_cap(empty) < token_cap(some) < token_cap(np.tile(some, (2, 1)))
+    assert cap_of(empty) < cap_of(some) < cap_of(np.tile(some, (2, 1)))
 
 
 def test_reading_says_where_and_what(tiny_reader: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.ink import text_em
+from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.scale import (
     EASY_EM_PX,
     MOST_CELLS,
@@ -32,7 +32,7 @@ def page_of(font: str, points: float, dpi: int) -> Image.Image:
 @pytest.mark.parametrize("font", ["helv", "tiro", "cour"])
 @pytest.mark.parametrize(("points", "dpi"), [(8, 100), (10, 144), (12, 300), (18, 72)])
 def test_em_is_measured(font: str, points: float, dpi: int) -> None:
-    measured = text_em(np.asarray(page_of(font, points, dpi).convert("L")))
+    measured = Ink.of(np.asarray(page_of(font, points, dpi).convert("L"))).em
     assert measured == pytest.approx(points * dpi / 72, rel=0.22)
 
 
@@ -47,14 +47,14 @@ def test_boxes_are_no_text() -> None:
             page.draw_rect(pymupdf.Rect(x, y + 6, x + 140, y + 26), width=1)
     pixmap = page.get_pixmap(dpi=144, colorspace=pymupdf.csGRAY)
     grey = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.width)
-    assert text_em(grey) == pytest.approx(16, rel=0.22)
+    assert Ink.of(grey).em == pytest.approx(16, rel=0.22)
 
 
 @pytest.mark.parametrize(("points", "dpi"), [(10, 72), (10, 144), (10, 300), (14, 200)])
 def test_page_comes_to_reading_size(points: float, dpi: int) -> None:
     page = to_reading_size(page_of("tiro", points, dpi))
     assert page.width % 16 == page.height % 16 == 0
-    measured = text_em(np.asarray(page))
+    measured = Ink.of(np.asarray(page)).em
     assert measured is not None
     assert EASY_EM_PX[0] * 0.9 <= measured <= EASY_EM_PX[1] * 1.1
 
@@ -70,9 +70,9 @@ def test_a_word_that_fills_its_page_comes_to_reading_size(side: int) -> None:
 
 
 def test_no_text_no_em() -> None:
-    assert text_em(np.full((400, 300), 250, np.uint8)) is None
+    assert Ink.of(np.full((400, 300), 250, np.uint8)).em is None
     gradient = np.linspace(200, 230, 400 * 300).reshape(400, 300).astype(np.uint8)
-    assert text_em(gradient) is None
+    assert Ink.of(gradient).em is None
 
 
 @pytest.mark.parametrize("size", [(5000, 4000), (4000, 800), (600, 9000)])

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.scale import MOST_CELLS, upright
 from fastocr_cli.reader.sheets import Strip, enlarged, has_large_type, small_type
 from tests.reader.test_scale import SENTENCE, page_of
@@ -32,16 +33,16 @@ def with_note(font: str, points: float) -> Image.Image:
 @pytest.mark.parametrize("font", ["helv", "tiro", "cour"])
 def test_large_type_is_noticed(font: str) -> None:
     plain = page_of(font, 10, 150)
-    assert not has_large_type(np.asarray(plain.convert("L")))
+    assert not has_large_type(Ink.of(np.asarray(plain.convert("L"))))
     plain.paste(page_of(font, 20, 150).crop((100, 100, 500, 240)), (100, 900))
-    assert has_large_type(np.asarray(plain.convert("L")))
+    assert has_large_type(Ink.of(np.asarray(plain.convert("L"))))
 
 
 @pytest.mark.parametrize("font", ["helv", "tiro"])
 @pytest.mark.parametrize("points", [5, 6, 7.5])
 def test_small_type_is_found(font: str, points: float) -> None:
     page = upright(with_note(font, points))
-    (strip,) = small_type(np.asarray(page.grey))
+    (strip,) = small_type(page.ink)
     foot = FOOT_PT * 150 / 72
     assert strip.top < foot * page.factor < strip.bottom
     assert strip.scale == pytest.approx(10 / points, rel=0.1)
@@ -49,13 +50,13 @@ def test_small_type_is_found(font: str, points: float) -> None:
 
 @pytest.mark.parametrize("font", ["helv", "tiro", "cour"])
 def test_the_usual_type_is_not_small(font: str) -> None:
-    assert small_type(np.asarray(upright(with_note(font, 10)).grey)) == []
-    assert small_type(np.full((300, 200), 255, np.uint8)) == []
+    assert small_type(upright(with_note(font, 10)).ink) == []
+    assert small_type(Ink.of(np.full((300, 200), 255, np.uint8))) == []
 
 
 def test_rows_of_the_sheet_know_where_they_are_on_the_page() -> None:
     page = upright(with_note("tiro", 6))
-    strips = small_type(np.asarray(page.grey))
+    strips = small_type(page.ink)
     mark = (strips[0].top + 12) / page.factor
     ImageDraw.Draw(page.raster).rectangle((0, mark, 40, mark + 1), fill=0)
     sheet, rows = enlarged(page, strips)

@@ -9,7 +9,7 @@ from PIL import Image
 
 from fastocr_cli.models.base import VisualLayout
 from fastocr_cli.models.embedded import turned
-from fastocr_cli.reader.ink import ink_mask
+from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.scale import upright
 from fastocr_cli.reader.skew import skew_of
 from tests.reader.test_scale import page_of
@@ -19,7 +19,7 @@ from tests.reader.test_scale import page_of
 @pytest.mark.parametrize("font", ["helv", "tiro"])
 def test_skew_is_measured(degrees: float, font: str) -> None:
     page = page_of(font, 11, 110).convert("L").rotate(degrees, fillcolor=255)
-    assert skew_of(ink_mask(np.asarray(page))) == pytest.approx(degrees, abs=0.1)
+    assert skew_of(Ink.of(np.asarray(page)).mask) == pytest.approx(degrees, abs=0.1)
 
 
 def test_what_has_no_lines_lies_straight() -> None:
@@ -32,7 +32,7 @@ def test_a_page_is_put_straight() -> None:
     straight = page_of("tiro", 12, 125)
     page = upright(straight.rotate(2, Image.Resampling.BICUBIC, fillcolor="white"))
     assert page.degrees == pytest.approx(2, abs=0.1)
-    assert skew_of(ink_mask(np.asarray(page.grey))) == pytest.approx(0, abs=0.1)
+    assert skew_of(page.ink.mask) == pytest.approx(0, abs=0.1)
     same = upright(straight)
     assert same.degrees == 0.0
     assert np.array_equal(

@@ -20,6 +20,7 @@ from fastocr_cli.reader.training.fonts import Face
 from fastocr_cli.reader.training.found import found_page
 from fastocr_cli.reader.training.pages import Page
 from fastocr_cli.reader.training.samples import IGNORE, Sample, crop_sample, whole_sample
+from fastocr_cli.reader.training.shapes import reshaped
 from fastocr_cli.reader.training.typeset import typeset_page
 
 BATCHES_PER_BLOCK = 4
@@ -65,6 +66,9 @@ class Sources:
     clean: float = 0.33
 
     def page(self, rng: random.Random) -> Page:
+        return reshaped(rng, self._as_set(rng))
+
+    def _as_set(self, rng: random.Random) -> Page:
         em_px = min(max(rng.gauss(20.0, 2.5), 13.0), 29.0)
         if self.documents and rng.random() < self.share_found:
             return found_page(rng, self.documents, em_px)
