@@ -70,6 +70,8 @@ def parse(
     Raises UsageError at once for settings that cannot be meant, and while reading InputError,
     EncryptedError or MissingModelError: each a FastocrError, to be imported from `fastocr_cli`.
     """
+    if reader is not None:
+        model = reader.adapter.name
     options = Options(
         model=model, mode=mode, device=device, dtype=dtype, keep=keep, method=method,
         fixation=dict(fixation or {}), rtprune=rtprune, rtprune_option=tuple(rtprune_option),

@@ -24,7 +24,7 @@ UNSET = {
     "format": "by the suffix of -o, else md",
     "rtprune": "off",
     "pages": "all",
-    "dpi": "144",
+    "dpi": "216 for the embedded reader, 144 for others",
     "max_pixels": "40 million",
 }
 """What applies where a setting has no value, in words; the numbers are `RasterSettings`' own."""
@@ -45,7 +45,7 @@ class Options:
     max_retries: further attempts at a page that looped, was cut short or failed; there are two, the
         second only where something is pruned.
     batch_size: pages decoded together; None chooses by device.
-    dpi: resolution at which PDF pages are drawn; None leaves it to the rasteriser.
+    dpi: resolution at which PDF pages are drawn; None chooses by model.
     pages: such as "1,3-5,9-end", from 1; None means all.
     max_pixels: cap on a page's raster; larger pages are drawn at a lower resolution; None leaves it
         to the rasteriser.

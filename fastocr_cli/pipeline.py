@@ -19,10 +19,11 @@ import orjson
 from fastocr_cli.errors import FastocrError, InputError
 from fastocr_cli.inputs.documents import Document, file_digest, printable
 from fastocr_cli.inputs.sources import BadInput
+from fastocr_cli.models.names import EMBEDDED
 from fastocr_cli.options import Options
 from fastocr_cli.patience import Attempt, PatientReader
 from fastocr_cli.raster import open_document
-from fastocr_cli.raster.base import PageSource, RasterSettings
+from fastocr_cli.raster.base import FINE_DPI, PageSource, RasterSettings
 from fastocr_cli.raster.drawing import (
     Drawer,
     Drawing,
@@ -253,8 +254,11 @@ class Pipeline:
 
 
 def raster_settings(options: Options) -> RasterSettings:
-    """How pages are drawn; what the options leave open is the rasteriser's choice."""
-    chosen = {"dpi": options.dpi, "max_pixels": options.max_pixels}
+    """How pages are drawn; what the options leave open is the rasteriser's choice, but for the
+    embedded reader."""
+    chosen: dict[str, Any] = {"dpi": options.dpi, "max_pixels": options.max_pixels}
+    if options.dpi is None and options.model == EMBEDDED:
+        chosen["dpi"] = FINE_DPI
     given = {name: value for name, value in chosen.items() if value is not None}
     turn = int(options.rotate) if options.rotate.isdigit() else 0
     return RasterSettings(password=options.password, turn=turn, **given)

@@ -17,6 +17,9 @@ from fastocr_cli.errors import FastocrError
 from fastocr_cli.results import PageImage
 
 DEFAULT_DPI = 144.0
+FINE_DPI = 216.0
+"""For the embedded reader, which scales every page to its own liking and reads small type from the
+raster; other models would spend twice the visual tokens on it."""
 DEFAULT_MAX_PIXELS = 40_000_000
 BLACK_LEVEL = 64
 MAX_SIDE_PX = 60_000

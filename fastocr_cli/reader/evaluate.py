@@ -26,7 +26,9 @@ from fastocr_cli.api import parse
 from fastocr_cli.bench.peers import read_by_tesseract
 from fastocr_cli.bench.scoring import character_error_rate, normalise, word_recall
 from fastocr_cli.models.embedded import as_pixels
+from fastocr_cli.raster.base import FINE_DPI
 from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.scale import TARGET_EM_PX
 from fastocr_cli.reader.training import noise
 from fastocr_cli.reader.training.fonts import held_out_faces
 from fastocr_cli.reader.training.found import documents, found_page
@@ -36,7 +38,8 @@ from fastocr_cli.reader.training.typeset import typeset_page
 from fastocr_cli.reading import Reader
 from fastocr_cli.results import PageImage, PageStatus
 
-EM_PX = 18.5
+EM_PX = 10 / 72 * FINE_DPI
+"""Of body text in 10 pt, as the tool draws it."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +109,14 @@ def truth_of(page: Page) -> str:
     return v.detokenize(tokens.tolist())
 
 
-def typeset_pages(count: int, seed: str, prose_share: float | None = None) -> Iterator[Page]:
+def typeset_pages(
+    count: int, seed: str, prose_share: float | None = None, em_px: float = EM_PX
+) -> Iterator[Page]:
     """Pages in held-out fonts and texts; prose_share 0.0: no language prior at all."""
     rng = random.Random(seed)
     found = 0
     while found < count:
-        page = typeset_page(rng, held_out_faces(), EM_PX, held_out=True, prose_share=prose_share)
+        page = typeset_page(rng, held_out_faces(), em_px, held_out=True, prose_share=prose_share)
         # Some faces have glyphs that the layout engine gives back as no character at all.
         if all(line.is_legible for line in page.lines):
             found += 1
@@ -171,7 +176,7 @@ def against_tesseract(reader: Reader, page: Page) -> dict[str, float] | None:
     if shutil.which("tesseract") is None:
         return None
     pixels = np.repeat(page.grey[..., None], 3, axis=2)
-    image = PageImage(pixels, number=1, dpi=EM_PX / 10 * 72, source="a dense page")
+    image = PageImage(pixels, number=1, dpi=FINE_DPI, source="a dense page")
     times: dict[str, list[float]] = {"ours": [], "tesseract": []}
     for _ in range(3):
         for name, read in (("ours", reader.read), ("tesseract", read_by_tesseract)):
@@ -190,7 +195,8 @@ def main(
 ) -> None:
     """Measure the embedded reader."""
     reader = Reader.from_pretrained(model, device="cpu")
-    accuracy, confusions = tower_accuracy(reader, tower_crops(typeset_pages(pages, "tower")))
+    at_reading_size = typeset_pages(pages, "tower", em_px=TARGET_EM_PX)
+    accuracy, confusions = tower_accuracy(reader, tower_crops(at_reading_size))
     print(f"tower, unseen fonts: {accuracy:.2%} of characters right at their centre column")
     print("  commonest confusions:", confusions.most_common(12))
     results = []

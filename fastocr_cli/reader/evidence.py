@@ -23,6 +23,9 @@ from fastocr_cli.reader.segments import Segment, log_odds, page_segments
 from fastocr_cli.reader.vocabulary import LineKind
 
 COLUMNS_PER_CELL, _PAIR = 8, 2
+EM_ROWS = v.USUAL_EM_PX / v.CELL_PX
+EM = COLUMNS_PER_CELL * EM_ROWS
+"""Rows of cells, and columns, that an em of body text takes."""
 NOTHING_WEIGHT = 0.1
 """Training counts cells and columns in which nothing is that much; chances are put right by it."""
 
@@ -35,7 +38,7 @@ cannot be read. Printed Latin text has 0.8 to 0.9 and up to 0.02 of them, a ligh
 _STRETCH, _LEGIBLE_STRETCH, _LEGIBLE_PART = 120, 0.75, 0.12
 """A page of other writing is legible for the sake of what else is on it: stretches of so many
 columns, a third of them inked, that are sure to that share, and their share of the ink."""
-_PAPER_WEIGHT, _NO_SPACE = 1.35, 1.0
+_PAPER_WEIGHT, _NO_SPACE = 1.35, 1.5
 """A space: the log-odds that a word begins, and how much each blank column before it adds to them,
 over what they must be."""
 _SOME_PAPER, _MOST_PAPER = 1.2, 7.4

@@ -18,7 +18,7 @@ from fastocr_cli.reader.vocabulary import LineKind
 STEPS_PER_CELL = 4
 """Columns are told in quarters of a cell."""
 
-_CELLS_PER_EM = 18.5 / v.CELL_PX
+_CELLS_PER_EM = v.USUAL_EM_PX / v.CELL_PX
 _SPACE_EM = 0.27
 _HEADINGS = {LineKind.HEADING_1: 1.6, LineKind.HEADING_2: 1.25, LineKind.HEADING_3: 1.05}
 """Size of their type over the usual."""

@@ -15,18 +15,18 @@ from statistics import fmean
 
 import numpy as np
 
-from fastocr_cli.reader.evidence import Word
+from fastocr_cli.reader.evidence import EM, EM_ROWS, Word
 
-_NARROWEST, _WIDE = 5, 9.2
+_NARROWEST, _WIDE = 0.55 * EM, EM
 """Columns that gaps must have in common: always, and from where on few lines are enough."""
 _WIDE_LINES, _NARROW_LINES = 4, 6
-_NO_WORD_GAP = 12
+_NO_WORD_GAP = 1.3 * EM
 """Columns between two words of one line, at most."""
 _FITS = 0.4
 """Share of a gutter that a gap must have to belong to it."""
-_STEP_ROWS = 3.6
+_STEP_ROWS = 3.1 * EM_ROWS
 """Rows from one gap to the next below, at most."""
-_COLUMN_WIDTH = 64
+_COLUMN_WIDTH = 7 * EM
 """Columns of text on both sides, on the mean, at least."""
 _FILLED = 0.75
 """Share of the widest that lines of running text are wide, on the mean, at least."""

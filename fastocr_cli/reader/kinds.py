@@ -14,23 +14,23 @@ from statistics import median
 import numpy as np
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import Floats
+from fastocr_cli.reader.evidence import EM, EM_ROWS, Floats
 from fastocr_cli.reader.eye import width_of
-from fastocr_cli.reader.layout import EM, TextLine
+from fastocr_cli.reader.layout import TextLine
 from fastocr_cli.reader.other_sizes import type_size
 from fastocr_cli.reader.vocabulary import LineKind
 
 _FLOOR = 0.02
-_PITCH, _MOST_PITCH = 1.4, 4.5
+_PITCH, _MOST_PITCH = 1.2 * EM_ROWS, 3.9 * EM_ROWS
 """Rows from line to line of body text: usually, and at most."""
 _FEW = 3
 _BLOCK_STEP, _BLOCK_INDENT = 1.9, 4 * EM
 """Below one line of a block, in the page's own pitch, and beside its start, in columns, within
 which the next begins."""
-_TABLE_STEP, _ROW_STEP, _ROW_GAP = 5.0, 2.6, 1.7
-"""Rows between two rows of one table: at most, always possible, and how much more than anywhere
+_TABLE_STEP, _ROW_STEP, _ROW_GAP = 4.3 * EM_ROWS, 2.25 * EM_ROWS, 1.7
+"""Rows between two rows of one table: at most, always possible, and over the widest anywhere
 above in it."""
-_COLUMN_ROWS = 8.0
+_COLUMN_ROWS = 7 * EM_ROWS
 """Rows above and below a line within which others tell how wide its column is."""
 _SPACE = 0.3 * EM
 _TELLING_ROOM = 2 * EM

@@ -23,15 +23,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import LIKELY, Word
+from fastocr_cli.reader.evidence import EM, EM_ROWS, LIKELY, Word
 from fastocr_cli.reader.gutters import behind_gutters
 from fastocr_cli.reader.vocabulary import TABULAR, LineKind
 
-EM = 9.2
-"""Columns an em of body text takes; rows: a quarter of it."""
 _WORD_GAP, _COLUMN_GAP = 1.3 * EM, EM
 """Between words of one line, mostly less; between columns of text, mostly more."""
-_EDGE_ROWS = 1.5
+_EDGE_ROWS = 1.3 * EM_ROWS
 """Rows between a page's header or footer and the text, at least."""
 _FLUSH = 4
 """Columns between the beginnings of two lines of one column of text, at most."""
@@ -42,7 +40,7 @@ _ROW_INDENT = 4 * EM
 _LEVEL, _STEP = 0.6, 1.05
 """Rows between the middles of two words of one line, mostly less; and at most, for what stands
 across the edge of two rows may have been seen in either."""
-_NEAR_ROWS, _BLOCK_ROWS = 6.0, 3.0
+_NEAR_ROWS, _BLOCK_ROWS = 5.2 * EM_ROWS, 2.6 * EM_ROWS
 """Rows to lines that tell whether one begins behind a gap, at most; to the next of a block."""
 _PASSING, _PASSING_SHARE = 6, 0.15
 """Columns, and share of the shorter, by which the ends of two stretches may pass each other."""

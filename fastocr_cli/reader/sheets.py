@@ -35,6 +35,8 @@ _SMALL_REACH = 2.0
 """Ems to either side within which letters of a line mostly rise and descend."""
 _LEAST_BAR, _SMALL_BAR = 0.25, 0.75
 """Bars smeared that far, over the usual, of small type."""
+_WHOLE_BARS = 60
+"""Percentile of the heights of small type; lower ones are of pieces without descenders."""
 _SMALL_WIDTH = 6.5
 """Ems that small type takes in its line, reach included, at least."""
 _MARGIN = 0.5
@@ -74,7 +76,7 @@ def small_type(ink: Ink) -> list[Strip]:
     margin = round(_MARGIN * em)
     strips: list[Strip] = []
     for first, last in _pieces(_longest_runs(is_small) >= _SMALL_WIDTH * em, 2 * margin):
-        bar = float(np.median(heights[first:last][is_small[first:last]]))
+        bar = float(np.percentile(heights[first:last][is_small[first:last]], _WHOLE_BARS))
         top, bottom = max(0, first - margin), min(len(bars), last + margin)
         strips.append(Strip(top, bottom, min(_MOST_ENLARGED, usual / bar)))
     return strips

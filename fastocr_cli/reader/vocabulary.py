@@ -24,6 +24,8 @@ from enum import IntEnum
 from fastocr_cli.reader.literal import literal, literal_line
 
 CELL_PX = 16
+USUAL_EM_PX = 23.0
+"""Of body text, as pages are read."""
 MAX_COLUMNS = 128
 MAX_ROWS = 192
 

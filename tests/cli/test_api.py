@@ -13,6 +13,8 @@ import pytest
 import fastocr_cli
 from fastocr_cli import parse
 from fastocr_cli.errors import EncryptedError, InputError, UsageError
+from fastocr_cli.models.names import EMBEDDED
+from fastocr_cli.raster.base import DEFAULT_DPI, FINE_DPI
 from fastocr_cli.results import PageStatus
 from tests.cli.fakes import FakeReader, make_pdf
 
@@ -43,6 +45,14 @@ def test_pages_are_read_as_they_are_asked_for(two):
     assert reader.pages_read == [1]
     pages.close()
     assert reader.pages_read == [1]
+
+
+@pytest.mark.parametrize(("model", "dpi"), [("fake", DEFAULT_DPI), (EMBEDDED, FINE_DPI)])
+def test_pages_are_drawn_as_the_reader_likes_them(two, model, dpi):
+    reader = FakeReader()
+    reader.adapter.name = model
+    assert next(parse(two[0], reader=reader)).dpi == dpi
+    assert next(parse(two[0], reader=reader, dpi=100)).dpi == 100
 
 
 def test_no_processes_are_started_unasked(two, monkeypatch):

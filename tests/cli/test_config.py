@@ -11,7 +11,7 @@ from fastocr_cli import config
 from fastocr_cli.errors import ExitCode, UsageError
 from fastocr_cli.fixation.settings import FixationSettings, read_settings
 from fastocr_cli.options import UNSET, Options
-from fastocr_cli.raster.base import RasterSettings
+from fastocr_cli.raster.base import FINE_DPI, RasterSettings
 from tests.cli.fakes import make_pdf
 
 
@@ -224,7 +224,7 @@ def test_config_show_tells_what_applies_where_nothing_is_set(fastocr):
     for name in ("rtprune", "rtprune-option", "fixation", "shard", "password"):
         assert shown[name].split()[0] in ("off", "none"), name
     drawn = RasterSettings()
-    assert UNSET["dpi"] == f"{drawn.dpi:g}"
+    assert UNSET["dpi"] == f"{FINE_DPI:g} for the embedded reader, {drawn.dpi:g} for others"
     assert UNSET["max_pixels"] == f"{drawn.max_pixels / 1e6:g} million"
     empty = {f.name for f in fields(Options) if getattr(Options(), f.name) in (None, (), {})}
     assert empty == UNSET.keys()
@@ -237,7 +237,7 @@ def test_config_show_offers_no_double_negation(fastocr):
 def test_config_show_as_toml_is_a_template(fastocr):
     lines = fastocr("config", "show", "--toml").out.decode().splitlines()
     assert "# keep = 1.0" in lines
-    assert '# dpi = "auto"  # 144' in lines
+    assert '# dpi = "auto"  # 216 for the embedded reader, 144 for others' in lines
     assert all(line.startswith("# ") for line in lines)
     names = {line.split()[1].replace("-", "_") for line in lines}
     assert names == {f.name for f in fields(Options)} - config.NOT_IN_FILES

@@ -11,7 +11,7 @@ from fastocr_cli.reader.evidence import Glyph, Word
 from fastocr_cli.reader.layout import EM, lay_out
 from fastocr_cli.reader.vocabulary import LineKind
 
-LETTER = 4
+LETTER = 6  # columns, as wide as most in body text
 HALF = LETTER // 2
 
 

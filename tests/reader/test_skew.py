@@ -29,7 +29,7 @@ def test_what_has_no_lines_lies_straight() -> None:
 
 
 def test_a_page_is_put_straight() -> None:
-    straight = page_of("tiro", 12, 125)
+    straight = page_of("tiro", 12, 145)
     page = upright(straight.rotate(2, Image.Resampling.BICUBIC, fillcolor="white"))
     assert page.degrees == pytest.approx(2, abs=0.1)
     assert skew_of(page.ink.mask) == pytest.approx(0, abs=0.1)

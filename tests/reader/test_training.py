@@ -321,7 +321,7 @@ def test_edges_tell_doubled_letters(faces: Faces) -> None:
 
 
 def test_an_edge_between_two_of_a_kind_costs_most_to_miss(faces: Faces) -> None:
-    batch = next(iter(block_batches(Phase(((64, 256),), 128), Sources(faces, ()), "1")))
+    batch = next(iter(block_batches(Phase(((64, 256),), 128), Sources(faces, ()), "2")))
     told = torch.where(batch.edges == 1, 8.0, -8.0)
     before = batch.columns.flatten(1).roll(1, 1).view_as(batch.columns)
     is_edge = batch.edges == 1

@@ -69,7 +69,7 @@ class Sources:
         return reshaped(rng, self._as_set(rng))
 
     def _as_set(self, rng: random.Random) -> Page:
-        em_px = min(max(rng.gauss(20.0, 2.5), 13.0), 29.0)
+        em_px = min(max(rng.gauss(23.0, 3.0), 13.0), 32.0)
         if self.documents and rng.random() < self.share_found:
             return found_page(rng, self.documents, em_px)
         prose = rng.choices(_PROSE_SHARES, _PROSE_WEIGHTS)[0]
@@ -167,5 +167,5 @@ def _positions(rng: random.Random, sample: Sample, length: int) -> Tensor:
     column = torch.arange(columns) + sample.origin[1]
     cells = (row[:, None] * sample.page_columns + column).flatten()
     is_whole = sample.origin == (0, 0) and sample.page_columns == columns
-    page_rows = rows if is_whole else max(sample.origin[0] + rows, rng.randint(70, 110))
+    page_rows = rows if is_whole else max(sample.origin[0] + rows, rng.randint(80, 150))
     return torch.cat([cells, page_rows * sample.page_columns + torch.arange(length)])

@@ -23,6 +23,8 @@ IGNORE = -100
 _COLUMN_PX = CELL_PX // COLUMNS_PER_CELL
 _FIGURE_SHARE, _RULE_SHARE = 0.15, 0.1
 """Crops with a picture in them, and with a rule beside or under the text."""
+_USUAL_ROWS, _USUAL_COLUMNS = 156, 112
+"""Cells of the pages that crops are cut from; few pages at reading size have more."""
 _ROW_TOLERANCE_PX = 3
 """A line whose middle is this near to a cell's edge may be read in either row of cells."""
 
@@ -142,16 +144,20 @@ def cut_sample(
         np.ascontiguousarray(grey),
         *(tokens, cells, *column_labels(kept, rows, columns), start_labels(kept, rows, columns)),
         origin=origin,
-        page_columns=columns if at_origin else max(origin[1] + columns, rng.randint(60, 80)),
+        page_columns=columns if at_origin else _page_columns(rng, origin[1] + columns),
         is_kind_known=all(line.is_kind_known for line in kept),
     )
 
 
 def _origin(rng: random.Random, rows: int, columns: int) -> tuple[int, int]:
     return (
-        rng.randint(0, max(0, min(v.MAX_ROWS, 120) - rows)),
-        rng.randint(0, max(0, min(v.MAX_COLUMNS, 84) - columns)),
+        rng.randint(0, max(0, _USUAL_ROWS - rows)),
+        rng.randint(0, max(0, _USUAL_COLUMNS - columns)),
     )
+
+
+def _page_columns(rng: random.Random, least: int) -> int:
+    return max(least, rng.randint(64, _USUAL_COLUMNS))
 
 
 def _cut_pixels(grey: npt.NDArray[np.uint8], window: tuple[int, ...]) -> npt.NDArray[np.uint8]:
