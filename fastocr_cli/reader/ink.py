@@ -24,34 +24,39 @@ _WIDEST_LETTER = 3.0
 _LARGEST_BAR = 0.12
 """Bars taller than this share of the page are pictures."""
 
+_DARK, _FAINT = 0.45, 0.35
+"""Shares of the way from paper to the darkest ink: of strokes, and of thin ones in light faces."""
+
 Grey = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class Ink:
-    """Where a page is inked, bool [H, W]."""
+    """Where a page is inked: clearly, and as faintly as light faces are in places; bool [H, W]."""
 
     mask: Bools
+    faint: Bools
 
     @classmethod
     def of(cls, grey: Grey) -> Self:
-        """Where a pixel is clearly darker than the page around it. grey: [H, W]."""
+        """Where a pixel is darker than the page around it. grey: [H, W]."""
         paper = float(np.percentile(grey[::4, ::4], 90))
-        darkest = float(np.percentile(grey[::4, ::4], 0.5))
-        if paper - darkest < 40:
-            return cls(np.zeros_like(grey, dtype=bool))
-        return cls(grey < paper - 0.45 * (paper - darkest))
+        contrast = paper - float(np.percentile(grey[::4, ::4], 0.5))
+        if contrast < 40:
+            return cls(np.zeros_like(grey, bool), np.zeros_like(grey, bool))
+        return cls(grey < paper - _DARK * contrast, grey < paper - _FAINT * contrast)
 
     @cached_property
     def em(self) -> float | None:
         """The usual em of the page's text in px, None where no text is seen."""
         if not self.mask.any():
             return None
-        guess = _bar_em(self.mask, max(8.0, self.mask.shape[1] / 60))  # only says how far to smear
-        em = guess and _bar_em(self.mask, guess)
+        ink = self.faint  # broken strokes would make text look smaller than it is
+        guess = _bar_em(ink, max(8.0, ink.shape[1] / 60))  # only says how far to smear
+        em = guess and _bar_em(ink, guess)
         # Frames can only have made it look larger.
-        return em and min(em, _bar_em(without_frames(self.mask, em), em) or em)
+        return em and min(em, _bar_em(without_frames(ink, em), em) or em)
 
 
 def _bar_em(ink: Bools, em: float) -> float | None:

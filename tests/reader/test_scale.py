@@ -36,6 +36,21 @@ def test_em_is_measured(font: str, points: float, dpi: int) -> None:
     assert measured == pytest.approx(points * dpi / 72, rel=0.22)
 
 
+def test_thin_strokes_are_ink() -> None:
+    """Of a light face what rises and descends may be grey all along."""
+    document = pymupdf.open()
+    page = document.new_page()
+    for row in range(30):
+        x, y = 60.0, 80 + 18.0 * row
+        for letter in "humble people play the long flute by the old dyke " * 2:
+            shade = 0.61 if letter in "hbdlptyfgk" else 0.0
+            page.insert_text((x, y), letter, fontsize=10, fontname="tiro", color=3 * (shade,))
+            x += pymupdf.get_text_length(letter, "tiro", 10)
+    pixmap = page.get_pixmap(dpi=216, colorspace=pymupdf.csGRAY)
+    grey = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.width)
+    assert Ink.of(grey).em == pytest.approx(30, rel=0.15)
+
+
 def test_boxes_are_no_text() -> None:
     """Of a form, text in small type over boxes twice as high, the type is measured."""
     document = pymupdf.open()
