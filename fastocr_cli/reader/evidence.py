@@ -44,7 +44,7 @@ over what they must be."""
 _SOME_PAPER, _MOST_PAPER = 1.2, 7.4
 """Blank columns from which a character may begin a word that another in its cell begins more
 likely, and those that always are a space."""
-_TWIN_SHARE, _COPY_SHARE = 0.35, 0.55
+_TWIN_SHARE, _COPY_SHARE = 0.45, 0.55
 """How much of what a row shows the row beside must show for both to be seeing the same text, about
 a word and of the word itself."""
 _SAME_HEIGHT = 0.5

@@ -152,6 +152,11 @@ def test_a_piece_of_a_word_in_the_row_beside_is_not_read_again() -> None:
     assert words_of(seen) == ["abcd", "and", "more", "of", "it"]
 
 
+def test_two_lines_may_begin_with_the_same_word() -> None:
+    seen = page_of((2, 3, "Invoice number: A"), (3, 3, "Invoice date: 1 June"))
+    assert words_of(seen) == ["Invoice", "number:", "A", "Invoice", "date:", "1", "June"]
+
+
 def blurred_page(seed: int) -> Evidence:
     """Rows of characters that nobody wrote, some faint, some of each seen in the row below too."""
     generator = np.random.default_rng(seed)
