@@ -17,7 +17,8 @@ from fastocr_cli.reader.vocabulary import CELL_PX, MAX_COLUMNS, MAX_ROWS
 MOST_CELLS = 17_000
 """Visual tokens a page may have; larger pages are scaled down."""
 TARGET_EM_PX = 24.0
-"""At 21 px, by the ems that are measured, a twentieth fewer words are read; none more at 26."""
+"""At 21 px, by the ems that are measured, 2 to 4 % fewer words of real pages are read, at 26 px
+about as many."""
 EASY_EM_PX = (23.0, 26.5)
 """Text of these sizes is read as it is: resampling would cost more than it brings."""
 _MOST_ENLARGED = 4.0

@@ -40,9 +40,8 @@ def test_places_follow_the_shapes(seed: int) -> None:
             rows, columns = np.indices(ink.shape) + 0.5
             assert top + (rows * ink).sum() / ink.sum() == pytest.approx(y, abs=1)
             assert start + (columns * ink).sum() / ink.sum() == pytest.approx(x, abs=1)
-            assert np.count_nonzero(ink.max(0) > 127) == pytest.approx(
-                right - left, abs=3
-            )  # and may be bolder
+            width = np.count_nonzero(ink.max(0) > 127)  # bolder strokes are up to 2 px wider
+            assert width == pytest.approx(right - left, abs=3)
 
 
 def test_some_pages_stay_as_they_were_set() -> None:

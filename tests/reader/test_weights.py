@@ -27,7 +27,7 @@ def test_a_sample_document_is_read(name: str, most: float) -> None:
 
 @pytest.mark.slow
 def test_notes_in_small_type_are_read(tmp_path: Path) -> None:
-    """Under text in 12 pt, on a sheet of their own: of the page at its own size a fifth
+    """Under text in 12 pt, on a sheet of their own: of the page at its own size a tenth
     of their letters would be wrong."""
     body = "The harbour was quiet when the first boats came in, before the market opened. " * 6
     note = (
