@@ -28,7 +28,7 @@ from fastocr_cli.reader.training.fonts import Face
 from fastocr_cli.reader.training.found import read_page
 from fastocr_cli.reader.training.loop import Plan, set_place_embeddings
 from fastocr_cli.reader.training.muon import Muon, orthogonal
-from fastocr_cli.reader.training.pages import Line, Page, join_lines, marked
+from fastocr_cli.reader.training.pages import Line, Page, extract_lines, join_lines, marked
 from fastocr_cli.reader.training.samples import IGNORE, crop_sample, whole_sample
 from fastocr_cli.reader.training.typeset import _markup, colour, piece_number, typeset_page
 from fastocr_cli.reader.vocabulary import LineKind
@@ -156,6 +156,25 @@ def test_tables_are_closed_and_rows_kept() -> None:
     assert markup.count("<table") == markup.count("</table>") == 2
     assert markup.count("<tr>") == markup.count("</tr>") == 4
     assert markup.index("</table>") < markup.rindex("<table") < markup.index("after")
+
+
+def test_a_ligature_is_several_characters_side_by_side() -> None:
+    """However the font tells them: most PDFs say that one glyph is the text f, f, i."""
+    document = pymupdf.open()
+    page = document.new_page()
+    page.insert_text((72, 72), "oAce", fontname="helv", fontsize=20)
+    to_text = document.get_new_xref()
+    document.update_object(to_text, "<<>>")
+    document.update_stream(
+        to_text,
+        b"1 begincodespacerange <00> <ff> endcodespacerange "
+        b"4 beginbfchar <6f> <006f> <41> <006600660069> <63> <0063> <65> <0065> endbfchar",
+    )
+    document.xref_set_key(page.get_fonts()[0][0], "ToUnicode", f"{to_text} 0 R")
+    ((line, _),) = extract_lines(pymupdf.open("pdf", document.tobytes())[0])
+    assert line.text == "office"
+    assert np.allclose(line.right[:-1], line.left[1:], atol=1e-3)
+    assert np.allclose(np.diff(line.left[1:5]), 20 * 0.667 / 3, atol=0.01)  # a third of an A
 
 
 def test_found_pages_join_pieces_on_a_baseline() -> None:

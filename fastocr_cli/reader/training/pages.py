@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -23,6 +23,9 @@ CELL_BREAK = "\t"
 
 MIDDLE = 0.3
 """A line's middle lies this share of an em above its baseline: half the x-height or so."""
+
+_NO_WIDTH = 0.01
+"""Points."""
 
 
 @dataclass(frozen=True)
@@ -84,16 +87,15 @@ def _extract_line(line: dict[str, Any], block: int) -> tuple[Line, int] | None:
     is_level = abs(line["dir"][0] - 1) < 0.01
     for span in line["spans"]:
         size = span["size"]
-        for char in span["chars"]:
-            folded = fold(char["c"]) if is_level else UNKNOWN_MARK
-            is_told &= is_level and not _is_untold(char["c"])
-            x0, _, x1, _ = char["bbox"]
+        for characters, x0, x1, baseline in _glyphs(span["chars"]):
+            folded = fold(characters) if is_level else UNKNOWN_MARK
+            is_told &= is_level and not any(map(_is_untold, characters))
             width = (x1 - x0) / len(folded)
             for i, c in enumerate(folded):
                 text.append(c)
                 left.append(x0 + i * width)
                 right.append(x0 + (i + 1) * width)
-                middle.append(char["origin"][1] - MIDDLE * size)
+                middle.append(baseline - MIDDLE * size)
                 sizes.append(size)
     start = next((i for i, c in enumerate(text) if c != " "), len(text))
     stop = next((i for i in range(len(text), start, -1) if text[i - 1] != " "), start)
@@ -107,6 +109,23 @@ def _extract_line(line: dict[str, Any], block: int) -> tuple[Line, int] | None:
     colour = line["spans"][0]["color"]
     kind = LineKind.LINE
     return Line("".join(text[span]), x0s, x1s, ys, em, kind, block, False, is_told), colour
+
+
+def _glyphs(chars: Sequence[dict[str, Any]]) -> list[tuple[str, float, float, float]]:
+    """Of each glyph its characters, left and right edge, and baseline.
+
+    What a font calls several characters, a ligature, comes with the first as wide as all of them
+    and the others without any width.
+    """
+    glyphs: list[tuple[str, float, float, float]] = []
+    for char in chars:
+        x0, _, x1, _ = char["bbox"]
+        if glyphs and x1 - x0 < _NO_WIDTH and not char["c"].isspace():
+            first, x0, x1, baseline = glyphs[-1]
+            glyphs[-1] = unicodedata.normalize("NFC", first + char["c"]), x0, x1, baseline
+        else:
+            glyphs.append((char["c"], x0, x1, char["origin"][1]))
+    return glyphs
 
 
 def _is_untold(character: str) -> bool:
