@@ -47,6 +47,8 @@ _PASSING, _PASSING_SHARE = 6, 0.15
 _LABEL = re.compile(r"\(?(\d{1,3}|[A-Za-z])[.)]|\d{1,2}(\.\d{1,2})+")
 _LABEL_GAP, _LABEL_BEGINS = 4 * EM, 0.1
 """Columns from a label to its text, at most; chance that a line begins with it, at least."""
+_LEADER = re.compile(r"\.+")
+"""Dots that lead to a page's number."""
 _FEWEST_NUMBERS, _NUMBER_STEP, _NUMBER_GAP = 4, 3, 16 * EM
 """Lines that count up and so are numbered; what a misread number may leave out; columns from a
 number to its line, at most."""
@@ -215,7 +217,8 @@ def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLi
         elif is_cell[i]:  # a table beside a table is one, wider than the tower can see
             is_inside = lines[j].is_tabular or begins < _CELL_BEGINS
         else:
-            is_inside = max(begins, lines[j].begins_line) < LIKELY
+            is_torn = lines[j].words[0].is_known and not _ends_flush(lines[i], lines)
+            is_inside = is_torn and max(begins, lines[j].begins_line) < LIKELY
         if is_inside and lines[j].words[0] not in behind:
             to_right[i] = j
     first = sorted(set(range(len(lines))) - {*to_right.values()})
@@ -259,10 +262,23 @@ def _numbered(lines: Sequence[TextLine]) -> set[int]:
 
 def _is_in_table(line: TextLine, lines: Sequence[TextLine]) -> bool:
     """Whether the next line above or below it is a row of a table as well."""
+    return any(other.is_tabular for other in _next_to(line, lines))
+
+
+def _ends_flush(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Whether the next lines above and below it both end where it ends, as in a column of justified
+    text."""
+    beside = _next_to(line, lines)
+    is_flush = len(beside) == 2 and all(abs(x.stop - line.stop) <= _FLUSH for x in beside)
+    return is_flush and _LEADER.fullmatch(line.words[-1].text) is None
+
+
+def _next_to(line: TextLine, lines: Sequence[TextLine]) -> list[TextLine]:
+    """The next lines above and below that begin about where it begins."""
     near = [other for other in lines if abs(other.start - line.start) <= _ROW_INDENT]
-    above = max((x for x in near if x.row < line.row), key=lambda x: x.row, default=line)
-    below = min((x for x in near if x.row > line.row), key=lambda x: x.row, default=line)
-    return any(x is not line and x.is_tabular for x in (above, below))
+    above = max((x for x in near if x.row < line.row), key=lambda x: x.row, default=None)
+    below = min((x for x in near if x.row > line.row), key=lambda x: x.row, default=None)
+    return [other for other in (above, below) if other]
 
 
 def _whole_line(
@@ -359,9 +375,11 @@ def _reading_order(units: Sequence[Sequence[TextLine]]) -> list[int]:
     while waiting:
         is_free = ~before[np.ix_(waiting, waiting)].any(0)
         free = [waiting[i] for i in np.flatnonzero(is_free)] or waiting[:1]
-        goes_on = [u for u in waiting if done and overlaps[done[-1], u]]
-        if goes_on:  # the column, below; or what must be read before it
-            below = [u for u in free if overlaps[done[-1], u] or top[u] > bottom[done[-1]]]
+        begun = [u for u in done if overlaps[u, waiting].any()]
+        if begun:  # the column last begun goes on, below; or what must be read before it
+            last = begun[-1]
+            goes_on = [u for u in waiting if overlaps[last, u]]
+            below = [u for u in free if overlaps[last, u] or top[u] > bottom[last]]
             free = below or [u for u in free if leads_to[u, goes_on[0]]] or free
         done.append(free[0])
         waiting.remove(done[-1])

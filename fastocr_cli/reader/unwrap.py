@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from fastocr_cli.reader.vocabulary import NUMBERED
 
 _HYPHENATED = re.compile(r"[^\W\d_]-$")
+_ENTRY = re.compile(r"\.( ?\.){3,} ?[\divxlc]+$")
+"""How an entry of a table of contents ends: dots lead to the number of its page."""
 
 
 def unwrap(text: str) -> str:
@@ -27,7 +29,16 @@ def _unwrap_block(block: str) -> str:
         return "\n".join(_table(lines))
     if all(line.startswith("    ") for line in lines):
         return "\n".join(["```", *(line[4:] for line in lines), "```"])
-    return "\n".join(_joined(lines))
+    return "\n\n".join("\n".join(_joined(entry)) for entry in _entries(lines))
+
+
+def _entries(lines: list[str]) -> Iterator[list[str]]:
+    """Lines parted behind each that ends an entry of a table of contents."""
+    first = 0
+    for stop, line in enumerate(lines, start=1):
+        if stop == len(lines) or _ENTRY.search(line):
+            yield lines[first:stop]
+            first = stop
 
 
 def _joined(lines: list[str]) -> Iterator[str]:

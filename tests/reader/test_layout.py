@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,6 +91,27 @@ def test_a_caption_between_two_columns_ends_neither() -> None:
     ]
 
 
+def test_a_column_goes_on_behind_what_interrupts_it() -> None:
+    """A piece of the caption lies within the left column and must be read before its end; the
+    right column has begun higher up, but is not for that read next."""
+    page = [
+        *(words(row, 10, "the left column is wide here") for row in (4, 6)),
+        *(words(row, 10, "narrow left") for row in (8, 10, 12)),
+        *(words(row, 50, "a caption of the picture") for row in (10, 11.5, 13)),
+        words(11.9, 48, "caption"),
+        *(words(row, 10, "and it is wide again below") for row in (14, 16)),
+        *(words(row, 80, "the right column is wide here") for row in (3, 5)),
+        *(words(row, 116, "narrow right") for row in (8, 10, 12)),
+    ]
+    assert [line for line in read(*page) if "caption" not in line] == [
+        *["the left column is wide here"] * 2,
+        *["narrow left"] * 3,
+        *["and it is wide again below"] * 2,
+        *["the right column is wide here"] * 2,
+        *["narrow right"] * 3,
+    ]
+
+
 def test_what_stands_beside_a_column_does_not_end_it() -> None:
     """A caption that the text runs around is read before the text below both."""
     page = [
@@ -124,6 +147,25 @@ def test_a_stretched_line_is_one() -> None:
     gap = int(3 * EM / HALF)
     page = [words(2, 10, "a line of text set"), words(4, 10, "wide it is", gap=gap)]
     assert read(*page) == ["a line of text set", "wide it is"]
+
+
+def test_a_line_of_justified_text_ends_where_the_lines_about_it_end() -> None:
+    """Though nobody saw that what stands beyond begins a line; a leader ends nothing."""
+    column = [words(row, 10, "text of one column") for row in (4, 6, 8)]
+    beyond = words(6, 10 + 60, "a caption", None)
+    assert read(*column, beyond).count("text of one column") == 3
+    contents = [words(row, 10, "a chapter . . . .") for row in (4, 6, 8)]
+    pages = [words(row, 10 + 60, "17", None) for row in (4, 6, 8)]
+    assert read(*contents, *pages) == ["a chapter . . . . 17"] * 3
+
+
+def test_specks_in_a_picture_do_not_go_on_with_the_line_beside() -> None:
+    page = [words(4, 10, "the end of a paragraph"), words(4, 100, "speck", None)]
+    assert read(*page) == ["the end of a paragraph speck"]
+    unknown = np.zeros(v.FIRST_COLUMN, np.float32)
+    unknown[v.UNKNOWN] = 1.0
+    glyphs = tuple(replace(glyph, chances=unknown) for glyph in page[1][0].glyphs)
+    assert len(read(page[0], [replace(page[1][0], glyphs=glyphs)])) == 2
 
 
 def test_a_line_that_rises_is_one() -> None:

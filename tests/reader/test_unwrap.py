@@ -17,6 +17,11 @@ from fastocr_cli.reader.unwrap import unwrap
         ("# A long\nheading", "# A long heading"),
         ("- one\ngoes on\n- two", "- one goes on\n- two"),
         ("1. one\n2. two\nmore", "1. one\n2. two more"),
+        (
+            "1 Aim . . . . 4\n2 Means\nof it .... ix\n3 End",
+            "1 Aim . . . . 4\n\n2 Means of it .... ix\n\n3 End",
+        ),
+        ("1, 2, ... 4\nand so on", "1, 2, ... 4 and so on"),
         ("| a | b |\n| 1 | 2 |", "| a | b |\n| --- | --- |\n| 1 | 2 |"),
         ("| a | b |\n| 1 |", "| a | b |\n| --- | --- |\n| 1 |  |"),
         ("    x = 1\n    y", "```\nx = 1\ny\n```"),
