@@ -5,11 +5,13 @@ begins there. A character is a few columns that agree, about as wide as the page
 together make a hidden semi-Markov model (K. Murphy, "Hidden semi-Markov models", 2002), whose
 states are the characters that may be seen in the run, and nothing; its likeliest path is found by
 dynamic programming, for many runs at once. How wide the page writes is not known beforehand: a
-first pass, which leaves widths much room, measures it. Knows numbers of characters and no letters.
+first pass, which leaves widths much room, measures it, for monospaced text apart from other. Knows
+numbers of characters and no letters.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import NamedTuple
@@ -34,6 +36,13 @@ _FEW_SEEN = 2.0
 """How many characters of the usual width those seen on the page are weighed against."""
 _SPREADS_SEEN = 40.0
 """The same of how much they differ: in several faces by more than in one."""
+_MONOSPACED = 6.9
+"""Columns of every character in a monospaced face."""
+_MONO_GAIN, _FEWEST_MONO = 4.0, 20
+"""Of a first reading: squared columns by which a monospaced run fits equal widths better, at least;
+characters of such runs, of which there are none on most pages."""
+_BESIDE, _SUREST_GAIN = 0.5, 8.0
+"""How much the runs beside count in whether one is monospaced, and how much any can say."""
 _NARROWEST = 2
 """Columns of ink; less is a speck."""
 _WIDEST, _ROOM = 2, 4
@@ -43,6 +52,7 @@ _TOGETHER = 64
 
 Floats = npt.NDArray[np.floating]
 Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int_]
 
 
 class Run(NamedTuple):
@@ -65,6 +75,57 @@ class Segment(NamedTuple):
     character: int
 
 
+class _Faces:
+    """The page's text in two kinds of face: as wide as each character usually is, and monospaced.
+
+    Code and the names of commands stand among prose, and what is an `i` there is half an `i` here.
+    """
+
+    def __init__(self, guessed: Sequence[Sequence[Segment]], in_row: Ints, usual: Floats) -> None:
+        """guessed: a first reading of each run; in_row: the row each stands in; usual: columns of
+        each character on most pages, [characters]."""
+        self._in_row = in_row
+        self._widths = usual, np.full_like(usual, _MONOSPACED)
+        gains = np.array([_monospacing(own, usual) for own in guessed])
+        is_mono = self._with_beside(gains) > _MONO_GAIN
+        lengths = np.array([len(own) for own in guessed], int)
+        mono = int(lengths[is_mono].sum())
+        self.are_both = mono >= _FEWEST_MONO
+        if not self.are_both:
+            is_mono[:] = False
+        self._most_odds = math.log((lengths.sum() - mono + 1) / (mono + 1))
+        face_of: list[int] = is_mono.astype(int).tolist()
+        shares = [
+            [(stop - start) / self._widths[face][character] for start, stop, character in own]
+            for face, own in zip(face_of, guessed, strict=True)
+        ]
+        self.scales = _row_scales(shares, in_row)[in_row]
+        self._seen: tuple[list[tuple[int, float]], ...] = [], []
+        for own, some, face, scale in zip(guessed, shares, face_of, self.scales, strict=True):
+            pairs = zip(own, some, strict=True)
+            self._seen[face].extend((segment.character, share / scale) for segment, share in pairs)
+
+    def measured(self, *, mono: bool) -> tuple[Floats, Floats]:
+        """Columns of each character in one face, and by how many it differs, [characters]."""
+        seen: list[list[float]] = [[] for _ in self._widths[mono]]
+        for character, share in self._seen[mono]:
+            seen[character].append(share)
+        return _measured(seen, self._widths[mono])
+
+    def are_mono(self, gains: Floats) -> Bools:
+        """Which runs are monospaced. gains: how much better each then fits, by log-likelihood."""
+        surest = np.clip(gains, -_SUREST_GAIN, _SUREST_GAIN)
+        return self._with_beside(surest) > self._most_odds
+
+    def _with_beside(self, gains: Floats) -> Floats:
+        """What each run and those beside it say: words in another face seldom stand alone."""
+        is_same = self._in_row[1:] == self._in_row[:-1]
+        total = gains.copy()
+        total[1:] += _BESIDE * gains[:-1] * is_same
+        total[:-1] += _BESIDE * gains[1:] * is_same
+        return total
+
+
 def page_segments(
     shows: Floats, edges: Floats, inked: Bools, usual: Floats, never_twice: int
 ) -> list[list[Segment]]:
@@ -79,38 +140,59 @@ def page_segments(
         for first, stop in np.flatnonzero(np.diff(ink)).reshape(-1, 2).tolist()
         if stop - first >= _NARROWEST
     ]
-
-    def read(scales: Floats, widths: Floats, spreads: Floats) -> list[list[Segment]]:
-        runs = [
-            Run(shows[row, first:stop], edges[row, first:stop], float(scales[row]))
-            for row, first, stop in places
-        ]
-        rows: list[list[Segment]] = [[] for _ in inked]
-        found = segments(runs, widths, spreads, never_twice)
-        for (row, first, _), own in zip(places, found, strict=True):
-            rows[row] += [Segment(first + a, first + b, character) for a, b, character in own]
-        return rows
-
-    guessed = read(np.ones(len(inked)), usual, np.full_like(usual, _UNMEASURED))
-    return read(*_measured(guessed, usual))
+    runs = [Run(shows[row, first:stop], edges[row, first:stop]) for row, first, stop in places]
+    guessed = segments(runs, usual, np.full_like(usual, _UNMEASURED), never_twice)
+    faces = _Faces(guessed, np.array([row for row, _, _ in places], int), usual)
+    rows: list[list[Segment]] = [[] for _ in inked]
+    for (row, first, _), own in zip(places, _read(runs, faces, never_twice), strict=True):
+        rows[row] += [Segment(first + a, first + b, character) for a, b, character in own]
+    return rows
 
 
-def _measured(rows: Sequence[Sequence[Segment]], usual: Floats) -> tuple[Floats, Floats, Floats]:
-    """How many times as wide as usual text is in each row, [rows]; columns of each character on
-    this page but for that, and by how many it differs, [characters]."""
-    scales = np.ones(len(rows))
-    seen: list[list[float]] = [[] for _ in usual]
-    for i, row in enumerate(rows):
-        shares = [(stop - start) / usual[character] for start, stop, character in row]
-        if shares:
-            scales[i] = _weighed(float(np.median(shares)), len(shares))
-        for segment, share in zip(row, shares, strict=True):
-            seen[segment.character].append(share / scales[i])
+def _read(runs: Sequence[Run], faces: _Faces, never_twice: int) -> list[list[Segment]]:
+    """The characters of each run, in the face it fits better."""
+    scales = faces.scales.tolist()
+    runs = [run._replace(scale=scale) for run, scale in zip(runs, scales, strict=True)]
+    usual = _scored(runs, *faces.measured(mono=False), never_twice)
+    if not faces.are_both:
+        return [path for _, path in usual]
+    mono = _scored(runs, *faces.measured(mono=True), never_twice)
+    gains = [here - there for (here, _), (there, _) in zip(mono, usual, strict=True)]
+    are_mono = faces.are_mono(np.array(gains)).tolist()
+    return [
+        of_mono if is_mono else of_usual
+        for is_mono, (_, of_mono), (_, of_usual) in zip(are_mono, mono, usual, strict=True)
+    ]
+
+
+def _monospacing(own: Sequence[Segment], usual: Floats) -> float:
+    """How much better the characters of a run fit widths that are all the same than the usual
+    ones, by the sums of squared columns."""
+    if not own:
+        return 0.0
+    widths = np.array([stop - start for start, stop, _ in own], float)
+    expected = usual[[segment.character for segment in own]]
+    misfit = widths - expected * (widths.sum() / expected.sum())
+    return float((misfit**2).sum() - ((widths - widths.mean()) ** 2).sum())
+
+
+def _row_scales(shares: Sequence[Sequence[float]], in_row: Ints) -> Floats:
+    """How many times as wide as expected text is in each row, [rows]. shares: the same of each
+    character of each run."""
+    rows: list[list[float]] = [[] for _ in range(in_row.max(initial=-1) + 1)]
+    for row, some in zip(in_row.tolist(), shares, strict=True):
+        rows[row] += some
+    return np.array([_weighed(float(np.median(own)), len(own)) if own else 1.0 for own in rows])
+
+
+def _measured(seen: Sequence[Sequence[float]], usual: Floats) -> tuple[Floats, Floats]:
+    """Columns of each character where text has the usual size, and by how many it differs,
+    [characters]. seen: shares of the usual that each was seen to have."""
     found = np.array([_weighed(fmean(own), len(own)) if own else 1.0 for own in seen])
     misfits = [((np.array(own) - share) ** 2).sum() for own, share in zip(seen, found, strict=True)]
     squares = usual**2 * np.array(misfits) + _SPREADS_SEEN * _MEASURED**2
     spreads = np.sqrt(squares / (np.array([len(own) for own in seen]) + _SPREADS_SEEN))
-    return scales, usual * found, spreads
+    return usual * found, spreads
 
 
 def _weighed(share: float, count: int) -> float:
@@ -126,7 +208,14 @@ def segments(
     widths, spreads: columns that each character is expected to have, and by how many it usually
     differs, [characters]; never_twice: one that does not follow itself, however wide it is.
     """
-    found: list[list[Segment]] = [[] for _ in runs]
+    return [path for _, path in _scored(runs, widths, spreads, never_twice)]
+
+
+def _scored(
+    runs: Sequence[Run], widths: Floats, spreads: Floats, never_twice: int
+) -> list[tuple[float, list[Segment]]]:
+    """The same, and how likely it is: unnormalised log-likelihoods."""
+    found: list[tuple[float, list[Segment]]] = [(0.0, [])] * len(runs)
     by_length = sorted(range(len(runs)), key=lambda i: len(runs[i].shows))
     for first in range(0, len(runs), _TOGETHER):
         some = by_length[first : first + _TOGETHER]
@@ -138,7 +227,7 @@ def segments(
 
 def _likeliest_paths(
     runs: Sequence[Run], widths: Floats, spreads: Floats, never_twice: int
-) -> Iterator[list[Segment]]:
+) -> Iterator[tuple[float, list[Segment]]]:
     """Runs are padded to the columns of the longest and the states of the richest; what is added
     to a run at its end comes after all that its path depends on, a state added costs all chances.
     """
@@ -178,9 +267,10 @@ def _likeliest_paths(
         chosen = came_from[:, stop] = changes.argmax(1)
         entered[:, stop] += changes[rows, chosen, every]
     for i, stop in enumerate(lengths):
-        path = _path(stop, best[i, stop], began[i], came_from[i])
-        found = [Segment(a, b, int(states[i, state])) for a, b, state in path]
-        yield [segment for segment in reversed(found) if segment.character != NOTHING]
+        pieces = _path(stop, best[i, stop], began[i], came_from[i])
+        found = [Segment(a, b, int(states[i, state])) for a, b, state in pieces]
+        path = [segment for segment in reversed(found) if segment.character != NOTHING]
+        yield float(best[i, stop].max()), path
 
 
 def _path(

@@ -163,3 +163,23 @@ def test_a_page_in_two_faces_leaves_widths_more_room() -> None:
     inked = shows[:, NOTHING] < 0.5
     (row,) = page_segments(shows[None], edges[None], inked[None], 2 * WIDTHS, UNKNOWN)
     assert [character for _, _, character in row] == [I, N] * 90
+
+
+def test_a_wide_letter_is_one_in_code_and_two_in_prose() -> None:
+    """Where six columns show I, an edge in their middle is in doubt."""
+    usual = np.array([9.0, 3.0, 3.0, 5.8, 5.8])
+    prose = [*[(N, 6), (I, 3), (F, 3)] * 4, (N, 6), (I, 3), (I, 3), (N, 6)]
+    code = [(N, 7), (I, 6), (F, 7), (N, 7), (F, 7), (I, 7), (N, 6), (I, 7)]
+    shows, edges = [], []
+    for character, width in [*prose, (NOTHING, 12), *code]:
+        shows += [{character: 1.0}] * width
+        edges += [0.9] + [0.0] * (width - 1)
+    for at in range(3, len(shows) - 3):
+        if shows[at - 3 : at + 3] == [{I: 1.0}] * 6 and edges[at - 1] == 0:
+            edges[at] = 0.15
+    rows = 12
+    page = np.stack([chances(*shows)] * rows)
+    inked = page[..., NOTHING] < 0.5
+    found = page_segments(page, np.array([edges] * rows), inked, usual, UNKNOWN)
+    for row in found:
+        assert [character for _, _, character in row] == [c for c, _ in prose + code]
