@@ -68,8 +68,8 @@ class EmbeddedAdapter(ModelAdapter):
         rows, columns = (side // v.CELL_PX for side in grey.shape)
         input_ids = torch.full((1, rows * columns + 1), v.IMAGE)
         input_ids[0, -1] = v.BOS
-        layout = VisualLayout.raster(torch.arange(rows * columns), rows, columns)
-        layout = replace(layout, boxes=turned(layout.boxes, page.degrees, page.grey.size))
+        layout = VisualLayout.raster(torch.arange(rows * columns), rows, columns, box=page.box)
+        layout = replace(layout, boxes=turned(layout.boxes, page.degrees, page.raster.size))
         features = {"pixel_values": as_pixels(grey)}
         if has_large_type(page.ink):
             features["far_values"] = halved(features["pixel_values"])
@@ -109,7 +109,7 @@ class EmbeddedAdapter(ModelAdapter):
         """Each token's word: from its column to the next word's, one and a half rows tall."""
         rows, columns = (int(layout.grid[:, i].max()) + 1 for i in (1, 2))
         cells = layout.boxes.view(rows, columns, 4)
-        return [box and _with_cell(box, cells) for box in word_boxes(token_ids, rows, columns)]
+        return [box and _on_page(box, cells) for box in word_boxes(token_ids, rows, columns)]
 
 
 def _evidence(seen: Sequence[Tensor | None]) -> Evidence:
@@ -140,24 +140,21 @@ def turned(boxes: Tensor, degrees: float, size: tuple[int, int]) -> Tensor:
     return (boxes + moved.repeat(1, 2)).clamp(0, 1)
 
 
-def _with_cell(box: Box, cells: Tensor) -> Box:
-    """A word's box on the upright page, moved as the cell in its middle was. cells: [rows,
-    columns, 4]."""
+def _on_page(box: Box, cells: Tensor) -> Box:
+    """Where on the page a word's box lies that is told in shares of the cells, as the cell in its
+    middle does. cells: [rows, columns, 4], shares of the page."""
     rows, columns = cells.shape[:2]
     row = min(int((box[1] + box[3]) / 2 * rows), rows - 1)
     column = min(int((box[0] + box[2]) / 2 * columns), columns - 1)
     left, top, right, bottom = cells[row, column].tolist()
-    across = (left + right) / 2 - (column + 0.5) / columns
-    down = (top + bottom) / 2 - (row + 0.5) / rows
-    x0, y0, x1, y1 = (
-        min(1.0, max(0.0, edge + step))
-        for edge, step in zip(box, (across, down, across, down), strict=True)
-    )
-    return x0, y0, x1, y1
+    width, height = (cells[..., 2:] - cells[..., :2]).flatten(0, 1).median(0).values.tolist()
+    x0, x1 = ((left + right) / 2 + width * (x * columns - column - 0.5) for x in box[::2])
+    y0, y1 = ((top + bottom) / 2 + height * (y * rows - row - 0.5) for y in box[1::2])
+    return max(0.0, x0), max(0.0, y0), min(1.0, x1), min(1.0, y1)
 
 
 def word_boxes(token_ids: Sequence[int], rows: int, columns: int) -> list[Box | None]:
-    """The box of the word each token belongs to, shares of the page; None before the first line."""
+    """The box of the word each token belongs to, in shares of all cells; None before any line."""
     boxes: list[Box | None] = []
     word: list[int] = []  # indices of the tokens of the word being read
     row = column = None

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image
 
 from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.skew import skew_of
 from fastocr_cli.reader.vocabulary import CELL_PX, MAX_COLUMNS, MAX_ROWS
+from fastocr_cli.results import Box
 
 MOST_CELLS = 17_000
 """Visual tokens a page may have; larger pages are scaled down."""
@@ -27,18 +29,25 @@ LEAST_SKEW = 0.15
 """Degrees below which turning a page would cost more than it brings."""
 
 
+_MARGIN, _LEAST_SIDE = 1.5, 20.0
+"""Ems of paper left about what is inked, and that the part of the page that is read has at least:
+what is large on a page is judged by its sides."""
+
+
 @dataclass(frozen=True)
 class SizedPage:
-    """A page as it is read.
+    """What of a page is read: all but its blank margins.
 
-    grey: at reading size, lines level; raster: the same before it was scaled by `factor`; degrees
-    by which lines climbed on the sheet.
+    grey: at reading size, lines level; raster: the level page before it was scaled by `factor`.
+    corner: where grey begins on the page, px from the left and from the top at reading size; it may
+    reach beyond the page on the right and below. degrees by which lines climbed.
     """
 
     grey: Image.Image
     raster: Image.Image
     factor: float
-    degrees: float
+    corner: tuple[int, int]
+    degrees: float = 0.0
 
     @cached_property
     def ink(self) -> Ink:
@@ -47,6 +56,13 @@ class SizedPage:
     @property
     def paper(self) -> int:
         return _paper(self.grey)
+
+    @property
+    def box(self) -> Box:
+        """Where grey lies on the level page, in shares of its sides."""
+        (x, y), (width, height) = self.corner, self.grey.size
+        across, down = (side * self.factor for side in self.raster.size)
+        return x / across, y / down, (x + width) / across, (y + height) / down
 
 
 def upright(image: Image.Image) -> SizedPage:
@@ -64,23 +80,52 @@ def upright(image: Image.Image) -> SizedPage:
 
 
 def _as_it_lies(raster: Image.Image) -> SizedPage:
-    factor = _reading_factor(raster)
-    return SizedPage(_sized(raster, factor), raster, factor, degrees=0.0)
+    ink = Ink.of(np.asarray(raster))
+    across, down = _inked_spans(ink)
+    factor = _reading_factor((across[1] - across[0], down[1] - down[0]), ink.em)
+    grey = _sized(raster, factor)
+    left, right = _cells(across, factor, MAX_COLUMNS, grey.width)
+    top, bottom = _cells(down, factor, MAX_ROWS, grey.height)
+    return SizedPage(grey.crop((left, top, right, bottom)), raster, factor, (left, top))
+
+
+def _inked_spans(ink: Ink) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The px of a page that are read, across and down: where it is inked, and a margin."""
+    height, width = ink.faint.shape
+    if ink.em is None:
+        return (0, width), (0, height)
+    columns, rows = (np.flatnonzero(ink.faint.any(axis)) for axis in (0, 1))
+    return _span(columns, width, ink.em), _span(rows, height, ink.em)
+
+
+def _span(inked: npt.NDArray[np.intp], length: int, em: float) -> tuple[int, int]:
+    first, last = int(inked[0]), int(inked[-1])
+    margin = math.ceil(max(_MARGIN * em, (_LEAST_SIDE * em - (last - first)) / 2))
+    return max(0, first - margin), min(length, last + 1 + margin)
+
+
+def _cells(span: tuple[int, int], factor: float, most: int, side: int) -> tuple[int, int]:
+    """Where the cells over a span of the raster begin and end, in px: so many at most, and none
+    beyond the page's side."""
+    first, stop = span
+    start = int(first * factor) // CELL_PX * CELL_PX
+    end = math.ceil(stop * factor / CELL_PX) * CELL_PX
+    return start, min(end, start + most * CELL_PX, side)
 
 
 def to_reading_size(image: Image.Image) -> Image.Image:
-    """The page in grey at a size the reader reads well, sides multiples of a cell.
+    """The page in grey, without its blank margins, at a size the reader reads well.
 
-    The page keeps to the upper left; what is added on the right and below is paper. Pages larger
-    than the reader can name places of are scaled down.
+    Sides are multiples of a cell; what is added on the right and below is paper. Pages larger than
+    the reader can name places of are scaled down.
     """
     return _as_it_lies(image.convert("L")).grey
 
 
-def _reading_factor(grey: Image.Image) -> float:
-    factor = _easy_factor(grey)
-    factor = min(factor, math.sqrt(MOST_CELLS * CELL_PX**2 / (grey.width * grey.height)))
-    return min(factor, MAX_COLUMNS * CELL_PX / grey.width, MAX_ROWS * CELL_PX / grey.height)
+def _reading_factor(size: tuple[int, int], em: float | None) -> float:
+    width, height = size
+    factor = min(_easy_factor(em), math.sqrt(MOST_CELLS * CELL_PX**2 / (width * height)))
+    return min(factor, MAX_COLUMNS * CELL_PX / width, MAX_ROWS * CELL_PX / height)
 
 
 def _sized(grey: Image.Image, factor: float) -> Image.Image:
@@ -101,13 +146,12 @@ def tallest(image: Image.Image) -> int | None:
     """How many px of its height can be read at once at that size; None for all of them."""
     if image.height <= image.width * MAX_ROWS**2 / MOST_CELLS:
         return None  # the number of cells limits such a page before its rows do
-    factor = _easy_factor(image.convert("L"))
+    factor = _easy_factor(Ink.of(np.asarray(image.convert("L"))).em)
     columns = min(MAX_COLUMNS, math.ceil(image.width * factor / CELL_PX))
     return int(min(MAX_ROWS, MOST_CELLS // columns) * CELL_PX / factor)
 
 
-def _easy_factor(grey: Image.Image) -> float:
-    em = Ink.of(np.asarray(grey)).em
+def _easy_factor(em: float | None) -> float:
     if em is None or EASY_EM_PX[0] <= em <= EASY_EM_PX[1]:
         return 1.0
     return min(TARGET_EM_PX / em, _MOST_ENLARGED)

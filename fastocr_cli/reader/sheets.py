@@ -143,11 +143,13 @@ def enlarged(page: SizedPage, strips: list[Strip]) -> tuple[Grey, npt.NDArray[np
 
 
 def _drawn(page: SizedPage, strip: Strip) -> Image.Image:
+    x, y = page.corner
+    raster = page.raster
+    left, right = (min(edge / page.factor, raster.width) for edge in (x, x + page.grey.width))
     top, bottom = (
-        min(edge / page.factor, page.raster.height) for edge in (strip.top, strip.bottom)
+        min((y + edge) / page.factor, raster.height) for edge in (strip.top, strip.bottom)
     )
     enlargement = page.factor * strip.scale
-    size = page.raster.width * enlargement, (bottom - top) * enlargement
+    size = (right - left) * enlargement, (bottom - top) * enlargement
     width, height = (max(1, round(side)) for side in size)
-    box = 0, top, page.raster.width, bottom
-    return page.raster.resize((width, height), Image.Resampling.LANCZOS, box)
+    return raster.resize((width, height), Image.Resampling.LANCZOS, (left, top, right, bottom))

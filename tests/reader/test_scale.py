@@ -14,6 +14,7 @@ from fastocr_cli.reader.scale import (
     MOST_CELLS,
     tallest,
     to_reading_size,
+    upright,
 )
 
 SENTENCE = "The quick brown fox jumps over the lazy dog and reads every page of it again. "
@@ -98,6 +99,42 @@ def test_places_are_bounded(size: tuple[int, int]) -> None:
     assert rows <= v.MAX_ROWS
     assert columns <= v.MAX_COLUMNS
     assert rows * columns <= 1.05 * MOST_CELLS
+
+
+@pytest.mark.parametrize(("dpi", "degrees"), [(100, 0), (216, 0), (150, 2)])
+def test_margins_are_left_out_and_nothing_else(dpi: int, degrees: float) -> None:
+    """And it is known where on the page the rest of it was."""
+    image = page_of("tiro", 12, dpi)
+    x, y = round(0.3 * image.width), round(0.8 * image.height)
+    image.paste((0, 0, 0), (x, y, x + dpi // 20, y + dpi // 20))
+    whole = image.rotate(degrees, Image.Resampling.BICUBIC, fillcolor="white")
+    page = upright(whole)
+    assert page.grey.width < 0.9 * image.width * page.factor
+    left, top, right, bottom = page.box
+    ink = Ink.of(np.asarray(image.convert("L"))).faint
+    rows, columns = np.flatnonzero(ink.any(1)), np.flatnonzero(ink.any(0))
+    assert left * image.width < columns[0] < columns[-1] < right * image.width
+    assert top * image.height < rows[0] < rows[-1] < bottom * image.height
+    lowest = np.flatnonzero(page.ink.mask.any(1))[-1]
+    leftmost = np.flatnonzero(page.ink.mask[lowest - 3])[0]
+    assert (left + leftmost / page.grey.width * (right - left)) * image.width == pytest.approx(
+        x, abs=3
+    )
+    assert (top + lowest / page.grey.height * (bottom - top)) * image.height == pytest.approx(
+        y + dpi // 20, abs=3
+    )
+
+
+def test_small_type_has_the_room_of_the_margins() -> None:
+    """The cells a page may have are not spent on paper."""
+    document = pymupdf.open()
+    page = document.new_page(width=1200, height=1600)
+    for row in range(60):
+        page.insert_text((100, 100 + 12 * row), SENTENCE, fontsize=6, fontname="tiro")
+    pixmap = page.get_pixmap(dpi=144)
+    image = Image.frombytes("RGB", (pixmap.width, pixmap.height), pixmap.samples)
+    em = upright(image).ink.em
+    assert em == pytest.approx(24, rel=0.15)
 
 
 def test_how_much_of_a_tall_page_is_read_at_once() -> None:

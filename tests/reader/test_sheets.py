@@ -43,8 +43,8 @@ def test_large_type_is_noticed(font: str) -> None:
 def test_small_type_is_found(font: str, points: float) -> None:
     page = upright(with_note(font, points))
     (strip,) = small_type(page.ink)
-    foot = FOOT_PT * 150 / 72
-    assert strip.top < foot * page.factor < strip.bottom
+    foot = FOOT_PT * 150 / 72 * page.factor - page.corner[1]
+    assert strip.top < foot < strip.bottom
     assert strip.scale == pytest.approx(10 / points, rel=0.1)
 
 
@@ -57,8 +57,8 @@ def test_the_usual_type_is_not_small(font: str) -> None:
 def test_rows_of_the_sheet_know_where_they_are_on_the_page() -> None:
     page = upright(with_note("tiro", 6))
     strips = small_type(page.ink)
-    mark = (strips[0].top + 12) / page.factor
-    ImageDraw.Draw(page.raster).rectangle((0, mark, 40, mark + 1), fill=0)
+    left, mark = (page.corner[0] / page.factor, (page.corner[1] + strips[0].top + 12) / page.factor)
+    ImageDraw.Draw(page.raster).rectangle((left, mark, left + 40, mark + 1), fill=0)
     sheet, rows = enlarged(page, strips)
     assert sheet.shape[0] == v.CELL_PX * len(rows)
     darkest = int(sheet[:, :20].min(1).argmin())
