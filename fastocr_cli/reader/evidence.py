@@ -133,6 +133,11 @@ class Word:
         return "".join(v.character_of(glyph.likeliest) or "" for glyph in self.glyphs)
 
     @property
+    def is_leader(self) -> bool:
+        """Whether it is but dots, which lead to what stands beyond them."""
+        return not self.text.strip(".")
+
+    @property
     def begins_line(self) -> float:
         return float(self.kinds.sum())
 

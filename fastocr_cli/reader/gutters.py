@@ -98,7 +98,7 @@ def _gaps(lines: Sequence[Sequence[Word]]) -> Iterator[_Gap]:
     for words in lines:
         pieces = _pieces(words)
         for before, word in pairwise(words):
-            if word.start > before.stop:
+            if word.start > before.stop and not (before.is_leader or word.is_leader):
                 left = max(start for start, _ in pieces if start <= before.start)
                 right = min(stop for _, stop in pieces if stop >= word.stop)
                 row = (before.height + word.height) / 2

@@ -47,8 +47,6 @@ _PASSING, _PASSING_SHARE = 6, 0.15
 _LABEL = re.compile(r"\(?(\d{1,3}|[A-Za-z])[.)]|\d{1,2}(\.\d{1,2})+")
 _LABEL_GAP, _LABEL_BEGINS = 4 * EM, 0.1
 """Columns from a label to its text, at most; chance that a line begins with it, at least."""
-_LEADER = re.compile(r"\.+")
-"""Dots that lead to a page's number."""
 _FEWEST_NUMBERS, _NUMBER_STEP, _NUMBER_GAP = 4, 3, 16 * EM
 """Lines that count up and so are numbered; what a misread number may leave out; columns from a
 number to its line, at most."""
@@ -270,7 +268,7 @@ def _ends_flush(line: TextLine, lines: Sequence[TextLine]) -> bool:
     text."""
     beside = _next_to(line, lines)
     is_flush = len(beside) == 2 and all(abs(x.stop - line.stop) <= _FLUSH for x in beside)
-    return is_flush and _LEADER.fullmatch(line.words[-1].text) is None
+    return is_flush and not line.words[-1].is_leader
 
 
 def _next_to(line: TextLine, lines: Sequence[TextLine]) -> list[TextLine]:

@@ -65,3 +65,13 @@ def test_a_leaning_gutter() -> None:
         for i in range(26)
     ]
     assert behind_gutters(lines) == {line[6] for line in lines}
+
+
+def test_leaders_leave_no_gutter() -> None:
+    """However exactly their dots stand below each other, a table of contents is read across."""
+    dots = " ".join(["."] * 12)
+    lines = [
+        [*words(4 + PITCH * i, 10, PROSE), *words(4 + PITCH * i, 100, f"{dots} 17", None, gap=3)]
+        for i in range(8)
+    ]
+    assert not behind_gutters(lines)
