@@ -21,7 +21,15 @@ from fastocr_cli.reader.evidence import COLUMNS_PER_CELL
 from fastocr_cli.reader.eye import STEPS_PER_CELL, places_of
 from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.reader.order import ReadingOrder
-from fastocr_cli.reader.training import figures, handicaps, losses, noise, texts, typeset
+from fastocr_cli.reader.training import (
+    figures,
+    handicaps,
+    loop,
+    losses,
+    noise,
+    texts,
+    typeset,
+)
 from fastocr_cli.reader.training.batches import PHASES, Phase, Sources, block_batches
 from fastocr_cli.reader.training.compose import OtherScript, Piece, PieceKind
 from fastocr_cli.reader.training.fonts import Face
@@ -313,6 +321,32 @@ def test_plan_schedule(tmp_path: Path) -> None:
     assert rates[20:] == sorted(rates[20:], reverse=True)
     assert rates[-1] < 0.02
     assert plan.rate_at(0, 0) < 0.05
+
+
+def test_a_run_goes_on_exactly_where_it_stopped(
+    faces: Faces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "training_faces", lambda: faces)
+    monkeypatch.setattr(loop, "new_model", lambda initial: ReaderForPageReading(tiny_config()))
+    monkeypatch.setitem(PHASES, "tiny", Phase(((64, 256),), 24, is_tower_only=True))
+    monkeypatch.setenv("MASTER_PORT", "29599")
+    monkeypatch.setattr(torch, "set_num_threads", lambda count: None)  # of the tests
+
+    def weights_of(plan: Plan) -> dict[str, torch.Tensor]:
+        plan.out.mkdir(exist_ok=True)
+        loop.run_rank(0, plan)
+        return torch.load(plan.out / "checkpoint.pt")["model"]
+
+    plan = Plan(tmp_path / "whole", None, (("tiny", 2),), ranks=1, seed=3)
+    whole = weights_of(plan)
+    plan = replace(plan, out=tmp_path / "parts")
+    half = weights_of(replace(plan, minutes=0))
+    log = plan.out / "log.jsonl"
+    log.write_text('{"block": 1}\n{"block": 2}\n')  # killed after its last checkpoint
+    resumed = weights_of(replace(plan, resume=True))
+    assert any(not torch.equal(half[name], whole[name]) for name in whole)
+    assert all(torch.equal(resumed[name], whole[name]) for name in whole)
+    assert log.read_text() == '{"block": 1}\n'
 
 
 def test_the_page_bears_out_its_own_text(faces: Faces) -> None:

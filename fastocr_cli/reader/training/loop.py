@@ -118,6 +118,10 @@ class Trainer:
     def _checkpoint(self) -> Path:
         return self.plan.out / "checkpoint.pt"
 
+    @property
+    def _records(self) -> Path:
+        return self.plan.out / "log.jsonl"
+
     def run(self) -> None:
         started = saved = time.monotonic()
         while self.block < self.plan.blocks:
@@ -175,7 +179,7 @@ class Trainer:
                 "rate": self.plan.rate_at(self.block, self.step),
             }
             record |= {k: round(s / self.log_steps, 4) for k, s in self.sums.items()}
-            with (self.plan.out / "log.jsonl").open("a") as file:
+            with self._records.open("a") as file:
                 file.write(json.dumps(record) + "\n")
         self.sums.clear()
         self.log_steps = 0
@@ -199,6 +203,13 @@ class Trainer:
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)
         self.block, self.step, self.characters = state["counters"]
+        if self.rank == 0 and self._records.exists():
+            kept = [
+                line
+                for line in self._records.read_text().splitlines(keepends=True)
+                if json.loads(line)["block"] <= self.block
+            ]  # what came after the checkpoint is done again
+            self._records.write_text("".join(kept))
 
 
 def has_fast_bfloat16(device: str) -> bool:
