@@ -249,6 +249,29 @@ def test_the_reader_learns(faces: Faces) -> None:
         assert history[-1][name] < 0.9 * history[0][name], name
 
 
+def test_a_batch_without_text_spoils_nothing(faces: Faces) -> None:
+    """Crops of blank paper, or of marks alone: no loss of it is the mean of no numbers."""
+    losses.register_attention()
+    model = ReaderForPageReading(tiny_config())
+    model.decoder.config._attn_implementation = losses.ATTENTION
+    batch = next(iter(block_batches(Phase(((64, 256),), 128), Sources(faces, ()), "0")))
+    tokens = torch.full_like(batch.tokens[:, :2], v.EOS)
+    places = batch.pixels.shape[-2] * batch.pixels.shape[-1] // v.CELL_PX**2 + 2
+    blank = replace(
+        batch,
+        tokens=tokens,
+        cells=torch.full_like(tokens, IGNORE),
+        columns=torch.zeros_like(batch.columns),
+        edges=torch.full_like(batch.edges, IGNORE),
+        starts=torch.zeros_like(batch.starts),
+        position_ids=batch.position_ids[:, :places],
+    )
+    for found in (losses.joint_losses(model, blank), losses.tower_losses(model, blank)):
+        found["total"].backward()
+        assert all(bool(value.isfinite()) for value in found.values()), found
+    assert all(p.grad is None or bool(p.grad.isfinite().all()) for p in model.parameters())
+
+
 def test_a_narrowed_view_shows_what_is_read(faces: Faces, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every token sees the cell it is read from and all text before it, few see much else."""
     batch = next(iter(block_batches(Phase(((320, 640),), 800), Sources(faces, ()), "2")))

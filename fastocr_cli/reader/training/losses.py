@@ -101,10 +101,10 @@ def reading_loss(logits: Tensor, columns: Tensor) -> dict[str, Tensor]:
     weight = torch.ones(flat.shape[-1], device=flat.device)
     weight[0] = NOTHING_WEIGHT
     inked = target > 0
-    correct = (flat.argmax(-1) == target)[inked].float().mean()
+    right = (flat.argmax(-1) == target)[inked]
     return {
         "reading": F.cross_entropy(flat, target, weight, ignore_index=IGNORE),
-        "reading_accuracy": correct.detach(),
+        "reading_accuracy": _share(right),
     }
 
 
@@ -119,8 +119,8 @@ def edge_loss(logits: Tensor, batch: Batch) -> dict[str, Tensor]:
     right = ((flat > 0) == (target > 0.5)).float()
     loss = F.binary_cross_entropy_with_logits(flat, target, weight, reduction="sum")
     return {
-        "edges": loss / weight.sum(),
-        "edge_accuracy": ((right * weight).sum() / weight.sum()).detach(),
+        "edges": loss / weight.sum().clamp(min=1),
+        "edge_accuracy": ((right * weight).sum() / weight.sum().clamp(min=1)).detach(),
     }
 
 
@@ -168,7 +168,7 @@ def start_loss(logits: Tensor, batch: Batch) -> dict[str, Tensor]:
     found = log_probs[..., _KINDS].logsumexp(-1) > math.log(0.5)
     return {
         "starts": (loss * weight).sum() / weight.sum(),
-        "line_start_recall": found[is_line].float().mean().detach(),
+        "line_start_recall": _share(found[is_line]),
     }
 
 
@@ -178,8 +178,9 @@ def gaze_loss(logits: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:
     target = cells[:, None].expand(-1, logits.shape[1], -1).flatten()
     flat = logits.float().flatten(0, 2)
     known = target != IGNORE
-    accuracy = (flat.argmax(-1) == target)[known].float().mean().detach()
-    return F.cross_entropy(flat, target, ignore_index=IGNORE), accuracy
+    loss = F.cross_entropy(flat, target, ignore_index=IGNORE, reduction="sum")
+    right = (flat.argmax(-1) == target)[known]
+    return loss / known.sum().clamp(min=1), _share(right)
 
 
 def token_loss(logits: Tensor, batch: Batch) -> dict[str, Tensor]:
@@ -194,7 +195,12 @@ def token_loss(logits: Tensor, batch: Batch) -> dict[str, Tensor]:
     right = log_probs.argmax(-1) == target
     return {
         "tokens": loss[real].mean(),
-        "token_accuracy": right[real].float().mean().detach(),
-        "character_accuracy": right[is_character(target)].float().mean().detach(),
-        "place_accuracy": right[target >= v.FIRST_COLUMN].float().mean().detach(),
+        "token_accuracy": _share(right[real]),
+        "character_accuracy": _share(right[is_character(target)]),
+        "place_accuracy": _share(right[target >= v.FIRST_COLUMN]),
     }
+
+
+def _share(right: Tensor) -> Tensor:
+    """Share of what is right, all of it where there is nothing to get wrong."""
+    return right.float().mean().detach() if len(right) else right.new_ones((), dtype=torch.float32)
