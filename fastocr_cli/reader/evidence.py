@@ -19,6 +19,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.eye import width_of
+from fastocr_cli.reader.pitch import Row, row_pitches
 from fastocr_cli.reader.segments import Segment, log_odds, page_segments
 from fastocr_cli.reader.vocabulary import LineKind
 
@@ -44,6 +45,9 @@ over what they must be."""
 _SOME_PAPER, _MOST_PAPER = 1.2, 7.4
 """Blank columns from which a character may begin a word that another in its cell begins more
 likely, and those that always are a space."""
+_PIECES, _ONE, _TWO = 0.62, 1.25, 1.65
+"""Pitches from one character to the next, typewritten: less where both are pieces of one, less
+where they are neighbours, more where a space is between them."""
 _TWIN_SHARE, _COPY_SHARE = 0.45, 0.55
 """How much of what a row shows the row beside must show for both to be seeing the same text, about
 a word and of the word itself."""
@@ -74,18 +78,25 @@ class Glyph:
     chances: Floats
 
     @property
+    def middle(self) -> float:
+        return (self.start + self.stop) / 2
+
+    @property
     def cell(self) -> int:
-        return (self.start + self.stop) // 2 // COLUMNS_PER_CELL
+        return int(self.middle) // COLUMNS_PER_CELL
 
     @property
     def cells(self) -> set[int]:
         """The cell of its middle, and the one beside if that is near the edge."""
-        middle = (self.start + self.stop) / 2
-        return {int(middle + step) // COLUMNS_PER_CELL for step in (-1.6, 1.6)}
+        return {int(self.middle + step) // COLUMNS_PER_CELL for step in (-1.6, 1.6)}
 
     @property
     def likeliest(self) -> int:
         return int(self.chances.argmax())
+
+    @property
+    def is_letter(self) -> bool:
+        return (v.character_of(self.likeliest) or "").isalpha()
 
     @property
     def certainty(self) -> float:
@@ -202,7 +213,7 @@ class Evidence:
         return _without_echoes(kept)
 
     def _words_of(self, row: int) -> list[Word]:
-        glyphs = [self._glyph(row, segment) for segment in self._segments[row]]
+        glyphs, pitches = self._glyphs[row]
         chances = self._word_chances(row)
         paper = [_MOST_PAPER, *(self._paper(a, b) for a, b in pairwise(glyphs))]
         first: dict[int, int] = {}  # which character of each cell has most paper before it
@@ -215,7 +226,11 @@ class Evidence:
             cells = [cell for cell in glyph.cells if paper[i] > _SOME_PAPER or first[cell] == i]
             claim = max((float(chances[cell]) for cell in cells), default=0.0)
             odds = log_odds(claim) + _PAPER_WEIGHT * paper[i]
-            if paper[i] >= _MOST_PAPER or odds > _NO_SPACE:
+            is_space = paper[i] >= _MOST_PAPER or bool(odds > _NO_SPACE)
+            if pitches[i] and words:
+                step = (glyph.middle - words[-1][-1].middle) / pitches[i]
+                is_space = is_space if _ONE < step < _TWO else step >= _TWO
+            if is_space or not words:
                 words.append([])
             words[-1].append(glyph)
         return [
@@ -237,9 +252,32 @@ class Evidence:
         return row + height / weight
 
     @cached_property
-    def _segments(self) -> list[list[Segment]]:
-        """The characters of every row."""
-        return page_segments(self.shows, self._edges, self.ink > 0, _USUAL, v.UNKNOWN)
+    def _glyphs(self) -> list[tuple[list[Glyph], list[float]]]:
+        """The characters of every row, and where they are typewritten the columns from one to the
+        next, else 0."""
+        segments = page_segments(self.shows, self._edges, self.ink > 0, _USUAL, v.UNKNOWN)
+        rows = [[self._glyph(row, one) for one in own] for row, own in enumerate(segments)]
+        pitches = row_pitches([_as_row(glyphs) for glyphs in rows])
+        return [self._mended(*row) for row in zip(rows, pitches, strict=True)]
+
+    def _mended(
+        self, glyphs: Sequence[Glyph], pitches: npt.NDArray[np.float64]
+    ) -> tuple[list[Glyph], list[float]]:
+        """The same with the pieces of typewritten letters put together; small figures, such as
+        number lines, stand as near."""
+        mended: list[Glyph] = []
+        kept: list[float] = []
+        for glyph, pitch in zip(glyphs, pitches.tolist(), strict=True):
+            is_near = bool(mended) and glyph.middle - mended[-1].middle < _PIECES * pitch
+            if is_near and (glyph.is_letter or mended[-1].is_letter):
+                start = mended.pop().start
+                shown = self.shows[glyph.row, start : glyph.stop, 1:].sum(0)
+                whole = Segment(start, glyph.stop, int(shown.argmax()) + 1)
+                mended.append(self._glyph(glyph.row, whole))
+            else:
+                mended.append(glyph)
+                kept.append(pitch)
+        return mended, kept
 
     def _glyph(self, row: int, segment: Segment) -> Glyph:
         start, stop, character = segment
@@ -355,6 +393,11 @@ def _legible_part(inked: Bools, is_sure: Bools) -> float:
     )
     is_legible = (3 * ink >= _STRETCH) & (sure > _LEGIBLE_STRETCH * ink)
     return float(ink[is_legible].sum() / max(ink.sum(), 1))
+
+
+def _as_row(glyphs: Sequence[Glyph]) -> Row:
+    middles, are_letters = ([getattr(g, name) for g in glyphs] for name in ("middle", "is_letter"))
+    return Row(np.array(middles), np.array(are_letters, bool))
 
 
 def _strip(word: Word) -> slice:
