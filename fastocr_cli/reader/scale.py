@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from fastocr_cli.reader.contrast import evened
 from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.skew import skew_of
 from fastocr_cli.reader.vocabulary import CELL_PX, MAX_COLUMNS, MAX_ROWS
@@ -70,7 +71,7 @@ def upright(image: Image.Image) -> SizedPage:
 
     Turned about its centre; corners that come in are paper.
     """
-    page = _as_it_lies(image.convert("L"))
+    page = _as_it_lies(_as_grey(image))
     degrees = skew_of(page.ink.mask)
     if abs(degrees) < LEAST_SKEW:
         return page
@@ -119,7 +120,11 @@ def to_reading_size(image: Image.Image) -> Image.Image:
     Sides are multiples of a cell; what is added on the right and below is paper. Pages larger than
     the reader can name places of are scaled down.
     """
-    return _as_it_lies(image.convert("L")).grey
+    return _as_it_lies(_as_grey(image)).grey
+
+
+def _as_grey(image: Image.Image) -> Image.Image:
+    return evened(image.convert("L"))
 
 
 def _reading_factor(size: tuple[int, int], em: float | None) -> float:
@@ -146,7 +151,7 @@ def tallest(image: Image.Image) -> int | None:
     """How many px of its height can be read at once at that size; None for all of them."""
     if image.height <= image.width * MAX_ROWS**2 / MOST_CELLS:
         return None  # the number of cells limits such a page before its rows do
-    factor = _easy_factor(Ink.of(np.asarray(image.convert("L"))).em)
+    factor = _easy_factor(Ink.of(np.asarray(_as_grey(image))).em)
     columns = min(MAX_COLUMNS, math.ceil(image.width * factor / CELL_PX))
     return int(min(MAX_ROWS, MOST_CELLS // columns) * CELL_PX / factor)
 
