@@ -109,7 +109,9 @@ class EmbeddedAdapter(ModelAdapter):
         """Each token's word: from its column to the next word's, one and a half rows tall."""
         rows, columns = (int(layout.grid[:, i].max()) + 1 for i in (1, 2))
         cells = layout.boxes.view(rows, columns, 4)
-        return [box and _on_page(box, cells) for box in word_boxes(token_ids, rows, columns)]
+        size = (layout.boxes[:, 2:] - layout.boxes[:, :2]).median(0).values.tolist()
+        boxes = word_boxes(token_ids, rows, columns)
+        return [box and _on_page(box, cells, size) for box in boxes]
 
 
 def _evidence(seen: Sequence[Tensor | None]) -> Evidence:
@@ -140,14 +142,15 @@ def turned(boxes: Tensor, degrees: float, size: tuple[int, int]) -> Tensor:
     return (boxes + moved.repeat(1, 2)).clamp(0, 1)
 
 
-def _on_page(box: Box, cells: Tensor) -> Box:
+def _on_page(box: Box, cells: Tensor, size: Sequence[float]) -> Box:
     """Where on the page a word's box lies that is told in shares of the cells, as the cell in its
-    middle does. cells: [rows, columns, 4], shares of the page."""
+    middle does. cells: [rows, columns, 4], and size, width and height of one: shares of the page.
+    """
     rows, columns = cells.shape[:2]
     row = min(int((box[1] + box[3]) / 2 * rows), rows - 1)
     column = min(int((box[0] + box[2]) / 2 * columns), columns - 1)
     left, top, right, bottom = cells[row, column].tolist()
-    width, height = (cells[..., 2:] - cells[..., :2]).flatten(0, 1).median(0).values.tolist()
+    width, height = size
     x0, x1 = ((left + right) / 2 + width * (x * columns - column - 0.5) for x in box[::2])
     y0, y1 = ((top + bottom) / 2 + height * (y * rows - row - 0.5) for y in box[1::2])
     return max(0.0, x0), max(0.0, y0), min(1.0, x1), min(1.0, y1)

@@ -373,9 +373,8 @@ def _reading_order(units: Sequence[Sequence[TextLine]]) -> list[int]:
     while waiting:
         is_free = ~before[np.ix_(waiting, waiting)].any(0)
         free = [waiting[i] for i in np.flatnonzero(is_free)] or waiting[:1]
-        begun = [u for u in done if overlaps[u, waiting].any()]
-        if begun:  # the column last begun goes on, below; or what must be read before it
-            last = begun[-1]
+        last = next((u for u in reversed(done) if overlaps[u, waiting].any()), None)
+        if last is not None:  # this column goes on, below; or what must be read before it
             goes_on = [u for u in waiting if overlaps[last, u]]
             below = [u for u in free if overlaps[last, u] or top[u] > bottom[last]]
             free = below or [u for u in free if leads_to[u, goes_on[0]]] or free

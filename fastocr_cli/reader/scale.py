@@ -67,9 +67,11 @@ class SizedPage:
 
 
 def upright(image: Image.Image) -> SizedPage:
-    """The page at reading size with its lines level.
+    """The page in grey, without its blank margins, at reading size and with its lines level.
 
-    Turned about its centre; corners that come in are paper.
+    Turned about its centre; corners that come in are paper. Sides are multiples of a cell; what is
+    added on the right and below is paper. Pages larger than the reader can name places of are
+    scaled down.
     """
     page = _as_it_lies(_as_grey(image))
     degrees = skew_of(page.ink.mask)
@@ -112,15 +114,6 @@ def _cells(span: tuple[int, int], factor: float, most: int, side: int) -> tuple[
     start = int(first * factor) // CELL_PX * CELL_PX
     end = math.ceil(stop * factor / CELL_PX) * CELL_PX
     return start, min(end, start + most * CELL_PX, side)
-
-
-def to_reading_size(image: Image.Image) -> Image.Image:
-    """The page in grey, without its blank margins, at a size the reader reads well.
-
-    Sides are multiples of a cell; what is added on the right and below is paper. Pages larger than
-    the reader can name places of are scaled down.
-    """
-    return _as_it_lies(_as_grey(image)).grey
 
 
 def _as_grey(image: Image.Image) -> Image.Image:

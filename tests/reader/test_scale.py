@@ -13,7 +13,6 @@ from fastocr_cli.reader.scale import (
     EASY_EM_PX,
     MOST_CELLS,
     tallest,
-    to_reading_size,
     upright,
 )
 
@@ -68,7 +67,7 @@ def test_boxes_are_no_text() -> None:
 
 @pytest.mark.parametrize(("points", "dpi"), [(10, 72), (10, 144), (10, 300), (14, 200)])
 def test_page_comes_to_reading_size(points: float, dpi: int) -> None:
-    page = to_reading_size(page_of("tiro", points, dpi))
+    page = upright(page_of("tiro", points, dpi)).grey
     assert page.width % 16 == page.height % 16 == 0
     measured = Ink.of(np.asarray(page)).em
     assert measured is not None
@@ -82,7 +81,7 @@ def test_a_word_that_fills_its_page_comes_to_reading_size(side: int) -> None:
     page.insert_text((0.07 * side, 0.5 * side), "Giant", fontsize=0.28 * side)
     pixmap = page.get_pixmap()
     image = Image.frombytes("RGB", (pixmap.width, pixmap.height), pixmap.samples)
-    assert to_reading_size(image).size == (256, 256)
+    assert upright(image).grey.size == (256, 256)
 
 
 def test_no_text_no_em() -> None:
@@ -94,7 +93,7 @@ def test_no_text_no_em() -> None:
 @pytest.mark.parametrize("size", [(5000, 4000), (4000, 800), (600, 9000)])
 def test_places_are_bounded(size: tuple[int, int]) -> None:
     """Beyond the last row and column the reader could not name there is nothing."""
-    page = to_reading_size(Image.new("L", size, 255))
+    page = upright(Image.new("L", size, 255)).grey
     rows, columns = page.height // v.CELL_PX, page.width // v.CELL_PX
     assert rows <= v.MAX_ROWS
     assert columns <= v.MAX_COLUMNS
@@ -148,4 +147,4 @@ def test_how_much_of_a_tall_page_is_read_at_once() -> None:
 
 
 def test_tiny_image() -> None:
-    assert to_reading_size(Image.new("RGB", (1, 1))).size == (16, 16)
+    assert upright(Image.new("RGB", (1, 1))).grey.size == (16, 16)
