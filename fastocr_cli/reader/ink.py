@@ -81,23 +81,22 @@ def usual_bar(bars: Bools) -> float | None:
 def without_frames(ink: Bools, em: float) -> Bools:
     """Ink but for what stands higher than any letter: the sides of boxes and tables would smear
     into bars as tall as themselves."""
-    return _without_tall(ink, _TALLEST_LETTER * em)
+    return ink & ~tall_runs(ink, _TALLEST_LETTER * em)
 
 
 def without_rules(ink: Bools, em: float) -> Bools:
     """Ink but for what runs on further than any letter."""
-    return _without_tall(ink.T, _WIDEST_LETTER * em).T
+    return ink & ~tall_runs(ink.T, _WIDEST_LETTER * em).T
 
 
-def _without_tall(ink: Bools, most: float) -> Bools:
-    """Ink but for vertical runs of more than so many px."""
-    starts, stops = vertical_runs(ink)
-    tall = stops - starts > most
-    turns = np.zeros(ink.size + 1, np.int8)
-    turns[starts[tall]] += 1
-    turns[stops[tall]] -= 1
-    frames = np.cumsum(turns[:-1], dtype=np.int8).reshape(ink.T.shape).T.astype(bool)
-    return ink & ~frames
+def tall_runs(mask: Bools, least: float) -> Bools:
+    """Of a mask the vertical runs of more than so many px."""
+    starts, stops = vertical_runs(mask)
+    is_tall = stops - starts > least
+    turns = np.zeros(mask.size + 1, np.int8)
+    turns[starts[is_tall]] += 1
+    turns[stops[is_tall]] -= 1
+    return np.cumsum(turns[:-1], dtype=np.int8).reshape(mask.T.shape).T.astype(bool)
 
 
 def smeared(ink: Bools, reach: int) -> Bools:

@@ -13,6 +13,7 @@ from PIL import Image
 
 from fastocr_cli.reader.contrast import evened
 from fastocr_cli.reader.ink import Ink
+from fastocr_cli.reader.polarity import dark_on_light
 from fastocr_cli.reader.skew import skew_of
 from fastocr_cli.reader.vocabulary import CELL_PX, MAX_COLUMNS, MAX_ROWS
 from fastocr_cli.results import Box
@@ -117,7 +118,7 @@ def _cells(span: tuple[int, int], factor: float, most: int, side: int) -> tuple[
 
 
 def _as_grey(image: Image.Image) -> Image.Image:
-    return evened(image.convert("L"))
+    return evened(dark_on_light(image.convert("L")))
 
 
 def _reading_factor(size: tuple[int, int], em: float | None) -> float:

@@ -23,6 +23,7 @@ from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.training import (
     figures,
+    grounds,
     handicaps,
     loop,
     losses,
@@ -475,3 +476,19 @@ def test_a_figure_leaves_room_beside_it() -> None:
     assert figures.Figure(0, 40, 120, 200).room_beside(line, 200) == (0, 120 - figures.GAP_PX)
     assert figures.Figure(0, 40, 0, 200).room_beside(line, 200) == (0, 0)
     assert figures.Figure(80, 90, 0, 200).room_beside(line, 200) == (0, 200)
+
+
+@given(st.integers(0, 1 << 30))
+def test_tinted_print_stands_out_from_its_ground(seed: int) -> None:
+    places = (np.array([value], np.float32) for value in (100, 200, 50))
+    line = Line("x", *places, 20.0, LineKind.LINE, 0)
+    page = np.full((100, 300), 255, np.uint8)
+    page[45:55, 100:200] = 0
+    tinted = page.copy()
+    grounds.tint(random.Random(seed), tinted, [line])
+    ink, ground = int(tinted[50, 150]), int(tinted[41, 150])
+    assert abs(ink - ground) >= grounds.LEAST_CONTRAST
+    assert (tinted[45:55, 100:200] == ink).all()
+    assert (tinted[41:45, 100:200] == ground).all()
+    assert (tinted[:35] == 255).all()
+    assert (tinted[65:] == 255).all()

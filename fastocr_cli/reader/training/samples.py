@@ -15,14 +15,15 @@ import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import COLUMNS_PER_CELL
-from fastocr_cli.reader.training import figures, noise
+from fastocr_cli.reader.training import figures, grounds, noise
 from fastocr_cli.reader.training.pages import CELL_BREAK, Line, Page, marked
 from fastocr_cli.reader.vocabulary import CELL_PX, LineKind
 
 IGNORE = -100
 _COLUMN_PX = CELL_PX // COLUMNS_PER_CELL
-_FIGURE_SHARE, _RULE_SHARE = 0.15, 0.1
-"""Crops with a picture in them, and with a rule beside or under the text."""
+_FIGURE_SHARE, _RULE_SHARE, _TINTED_SHARE = 0.15, 0.1, 0.12
+"""Crops with a picture in them, with a rule beside or under the text, and with lines in grey or on
+a ground."""
 _USUAL_ROWS, _USUAL_COLUMNS = 156, 112
 """Cells of the pages that crops are cut from; few pages at reading size have more."""
 _ROW_TOLERANCE_PX = 3
@@ -133,6 +134,8 @@ def cut_sample(
         figure.paint(rng, grey)
     if rng.random() < _RULE_SHARE:
         figures.rule(rng, grey, kept)
+    if rng.random() < _TINTED_SHARE:
+        grounds.tint(rng, grey, kept)
     if degrade:
         if rng.random() < 0.2:
             grey, kept = _skewed(rng, grey, kept)
