@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import EM, EM_ROWS, LIKELY, Word
+from fastocr_cli.reader.grids import rows_of_tables
 from fastocr_cli.reader.gutters import behind_gutters
 from fastocr_cli.reader.vocabulary import TABULAR, LineKind
 
@@ -83,9 +84,13 @@ class TextLine:
         return self.words[0].begins_line
 
     @property
+    def tabular(self) -> float:
+        """The chance that it is a cell of a table."""
+        return float(self.words[0].kinds[_TABULAR].sum())
+
+    @property
     def is_tabular(self) -> bool:
-        kinds = self.words[0].kinds
-        return float(kinds[_TABULAR].sum()) > LIKELY * self.begins_line
+        return self.tabular > LIKELY * self.begins_line
 
 
 def _height(words: Sequence[Word]) -> float:
@@ -189,8 +194,21 @@ def _neighbours(lines: Sequence[TextLine]) -> dict[int, int]:
 def _levels(lines: Sequence[TextLine]) -> list[TextLine]:
     """All that stands on one level as one line."""
     beside = _neighbours(lines)
-    first = sorted(set(range(len(lines))) - {*beside.values()})
+    first = _first_of_levels(len(lines), beside)
     return [_whole_line(lines, i, beside, is_row=False) for i in first]
+
+
+def _first_of_levels(count: int, to_right: dict[int, int]) -> list[int]:
+    """The lines that nothing is to the left of."""
+    return sorted(set(range(count)) - {*to_right.values()})
+
+
+def _level(i: int, to_right: dict[int, int]) -> list[int]:
+    """A line and those to its right."""
+    level = [i]
+    while level[-1] in to_right:
+        level.append(to_right[level[-1]])
+    return level
 
 
 def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLine]:
@@ -200,11 +218,13 @@ def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLi
     above and below.
     """
     beside = _neighbours(lines)
+    in_table = _in_tables(lines, beside)
     is_cell = [line.is_tabular and _is_in_table(line, lines) for line in lines]
     numbered = _numbered(lines)
     to_right: dict[int, int] = {}
     for i in sorted(beside, key=lambda i: lines[i].start):
         j = beside[i]
+        is_cell[i] |= i in in_table
         is_cell[j] |= is_cell[i]
         near = [other for other in lines if abs(other.row - lines[j].row) <= _NEAR_ROWS]
         beyond = [x for x in near if lines[i].stop <= x.start < lines[j].stop]
@@ -213,14 +233,21 @@ def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLi
         if lines[j].start - lines[i].stop <= _label_reach(lines[i], is_numbered=i in numbered):
             is_inside = True
         elif is_cell[i]:  # a table beside a table is one, wider than the tower can see
-            is_inside = lines[j].is_tabular or begins < _CELL_BEGINS
+            is_inside = j in in_table or lines[j].is_tabular or begins < _CELL_BEGINS
         else:
             is_torn = lines[j].words[0].is_known and not _ends_flush(lines[i], lines)
             is_inside = is_torn and max(begins, lines[j].begins_line) < LIKELY
         if is_inside and lines[j].words[0] not in behind:
             to_right[i] = j
-    first = sorted(set(range(len(lines))) - {*to_right.values()})
+    first = _first_of_levels(len(lines), to_right)
     return [_whole_line(lines, i, to_right, is_row=is_cell[i]) for i in first]
+
+
+def _in_tables(lines: Sequence[TextLine], beside: dict[int, int]) -> set[int]:
+    """Numbers of the lines, of those sorted from the top, that are cells of tables."""
+    levels = [_level(i, beside) for i in _first_of_levels(len(lines), beside)]
+    rows = rows_of_tables([[lines[i] for i in level] for level in levels])
+    return {i for row in rows for i in levels[row]}
 
 
 def _label_reach(line: TextLine, *, is_numbered: bool) -> float:
@@ -282,11 +309,11 @@ def _next_to(line: TextLine, lines: Sequence[TextLine]) -> list[TextLine]:
 def _whole_line(
     lines: Sequence[TextLine], i: int, to_right: dict[int, int], *, is_row: bool
 ) -> TextLine:
-    words, cells = list(lines[i].words), [0]
-    while i in to_right:
-        i = to_right[i]
+    words: list[Word] = []
+    cells: list[int] = []
+    for j in _level(i, to_right):
         cells.append(len(words))
-        words += lines[i].words
+        words += lines[j].words
     return TextLine(tuple(words), tuple(cells) if is_row and len(cells) > 1 else ())
 
 
