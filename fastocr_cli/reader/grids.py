@@ -15,12 +15,12 @@ from fastocr_cli.reader.evidence import EM, EM_ROWS
 
 _GAP = 0.8 * EM
 """Columns between two columns of a table, at least."""
-_STEP_ROWS = 3.1 * EM_ROWS
+_STEP_ROWS = 3.6 * EM_ROWS
 """Rows from one row of a table to the next, at most."""
 _FEWEST_ROWS, _FEWEST_COLUMNS = 3, 3
 _FILLED = 0.6
 """Share of the places in a table that have a cell, at least."""
-_TABULAR = 0.35
+_TABULAR = 0.3
 """Chance of its cells to be some by themselves, on the mean, at least."""
 
 
@@ -34,7 +34,7 @@ class Cell(Protocol):
     @property
     def row(self) -> float: ...
     @property
-    def tabular(self) -> float: ...
+    def cell_chance(self) -> float: ...
 
 
 def rows_of_tables(levels: Sequence[Sequence[Cell]]) -> set[int]:
@@ -45,7 +45,7 @@ def rows_of_tables(levels: Sequence[Sequence[Cell]]) -> set[int]:
     columns: list[tuple[int, int]] = []
     for i, cells in enumerate(levels):
         wider = _with_row(columns, cells)
-        if rows and (wider is None or cells[0].row - levels[rows[-1]][0].row > _STEP_ROWS):
+        if rows and (wider is None or cells[0].row - levels[i - 1][0].row > _STEP_ROWS):
             found.update(rows if _is_table([levels[j] for j in rows], columns) else ())
             rows, wider = [], _with_row([], cells)
         if len(cells) > 1 and wider is not None:
@@ -82,5 +82,5 @@ def _is_table(rows: Sequence[Sequence[Cell]], columns: Sequence[tuple[int, int]]
         len(rows) >= _FEWEST_ROWS
         and len(columns) >= _FEWEST_COLUMNS
         and len(cells) >= _FILLED * len(rows) * len(columns)
-        and fmean(cell.tabular for cell in cells) >= _TABULAR
+        and fmean(cell.cell_chance for cell in cells) >= _TABULAR
     )

@@ -51,6 +51,8 @@ _LABEL_GAP, _LABEL_BEGINS = 4 * EM, 0.1
 _FEWEST_NUMBERS, _NUMBER_STEP, _NUMBER_GAP = 4, 3, 16 * EM
 """Lines that count up and so are numbered; what a misread number may leave out; columns from a
 number to its line, at most."""
+_NUMBER = re.compile(r"[-+–(]{0,2}[$€£¥]? ?\d[\d.,' ]*[%$€£¥]?\)?")
+_NUMBER_IS_CELL = 0.7
 _TABULAR = [kind - min(LineKind) for kind in TABULAR]
 
 Bools = npt.NDArray[np.bool_]
@@ -84,13 +86,18 @@ class TextLine:
         return self.words[0].begins_line
 
     @property
-    def tabular(self) -> float:
-        """The chance that it is a cell of a table."""
-        return float(self.words[0].kinds[_TABULAR].sum())
+    def is_tabular(self) -> bool:
+        return self._tabular > LIKELY * self.begins_line
 
     @property
-    def is_tabular(self) -> bool:
-        return self.tabular > LIKELY * self.begins_line
+    def cell_chance(self) -> float:
+        """How likely it is a cell of a table, if it might be one by where it stands."""
+        is_number = _NUMBER.fullmatch(" ".join(word.text for word in self.words))
+        return max(self._tabular, _NUMBER_IS_CELL if is_number else 0.0)
+
+    @property
+    def _tabular(self) -> float:
+        return float(self.words[0].kinds[_TABULAR].sum())
 
 
 def _height(words: Sequence[Word]) -> float:

@@ -12,16 +12,16 @@ class Piece(NamedTuple):
     start: int
     stop: int
     row: float
-    tabular: float
+    cell_chance: float
 
 
-def level(row: float, starts: Sequence[int], width: int = 30, tabular: float = 0.6) -> list[Piece]:
-    return [Piece(start, start + width, row, tabular) for start in starts]
+def level(row: float, starts: Sequence[int], width: int = 30, chance: float = 0.6) -> list[Piece]:
+    return [Piece(start, start + width, row, chance) for start in starts]
 
 
 def test_cells_below_each_other_are_a_table_whatever_some_look_like() -> None:
-    head = level(10, (20, 126, 232, 338), tabular=0.3)
-    unlike = [cell._replace(tabular=0.05 if i == 3 else 0.8) for i, cell in enumerate(head)]
+    head = level(10, (20, 126, 232, 338), chance=0.3)
+    unlike = [cell._replace(cell_chance=0.05 if i == 3 else 0.8) for i, cell in enumerate(head)]
     rows = [[cell._replace(row=row) for cell in unlike] for row in (12, 14, 16.4)]
     assert rows_of_tables([level(5, (20,), 400), head, *rows, level(22, (20,), 400)]) == {
         1,
