@@ -21,12 +21,14 @@ from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading, halved
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.other_sizes import Sheet
-from fastocr_cli.reader.scale import tallest, upright
+from fastocr_cli.reader.scale import SizedPage, tallest, upright
 from fastocr_cli.reader.sheets import enlarged, has_large_type, small_type
 from fastocr_cli.reader.unwrap import unwrap
 from fastocr_cli.results import Box
 
 FEWEST_TOKENS = 1024
+_MOVED = 2
+"""Boxes that are so many times as high as a cell's are those of whole lines that were moved."""
 TOKENS_PER_INKED_CELL = 3
 """A cell holds two to three characters, and each line inks more than one row of cells."""
 
@@ -69,7 +71,8 @@ class EmbeddedAdapter(ModelAdapter):
         input_ids = torch.full((1, rows * columns + 1), v.IMAGE)
         input_ids[0, -1] = v.BOS
         layout = VisualLayout.raster(torch.arange(rows * columns), rows, columns, box=page.box)
-        layout = replace(layout, boxes=turned(layout.boxes, page.degrees, page.raster.size))
+        boxes = _moved_back(layout.boxes, page)
+        layout = replace(layout, boxes=turned(boxes, page.degrees, page.size))
         features = {"pixel_values": as_pixels(grey)}
         if has_large_type(page.ink):
             features["far_values"] = halved(features["pixel_values"])
@@ -142,15 +145,30 @@ def turned(boxes: Tensor, degrees: float, size: tuple[int, int]) -> Tensor:
     return (boxes + moved.repeat(1, 2)).clamp(0, 1)
 
 
+def _moved_back(boxes: Tensor, page: SizedPage) -> Tensor:
+    """Boxes of cells [N, 4] in shares of the page, those of a line that was moved all where it
+    stood."""
+    size = torch.tensor(page.size * 2, dtype=boxes.dtype)
+    x, y = ((boxes[:, :2] + boxes[:, 2:]) / 2 * size[:2]).unbind(1)
+    for one in page.moved:
+        left, top, right, bottom = one.there
+        is_there = (left <= x) & (x < right) & (top <= y) & (y < bottom)
+        boxes = torch.where(is_there[:, None], torch.tensor(one.here) / size, boxes)
+    return boxes
+
+
 def _on_page(box: Box, cells: Tensor, size: Sequence[float]) -> Box:
     """Where on the page a word's box lies that is told in shares of the cells, as the cell in its
-    middle does. cells: [rows, columns, 4], and size, width and height of one: shares of the page.
+    middle does; for a line that was moved, where that stood. cells: [rows, columns, 4], and size,
+    width and height of one: shares of the page.
     """
     rows, columns = cells.shape[:2]
     row = min(int((box[1] + box[3]) / 2 * rows), rows - 1)
     column = min(int((box[0] + box[2]) / 2 * columns), columns - 1)
     left, top, right, bottom = cells[row, column].tolist()
     width, height = size
+    if bottom - top > _MOVED * height:
+        return left, top, right, bottom
     x0, x1 = ((left + right) / 2 + width * (x * columns - column - 0.5) for x in box[::2])
     y0, y1 = ((top + bottom) / 2 + height * (y * rows - row - 0.5) for y in box[1::2])
     return max(0.0, x0), max(0.0, y0), min(1.0, x1), min(1.0, y1)

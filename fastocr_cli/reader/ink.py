@@ -6,6 +6,7 @@ are bars, and the usual height of a bar tells the em.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -29,6 +30,7 @@ _DARK, _FAINT = 0.45, 0.35
 
 Grey = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,3 +121,23 @@ def vertical_runs(mask: Bools) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int
     starts = x * height + y
     x, y = np.nonzero(turns == -1)
     return starts, x * height + y
+
+
+def connected(mask: Bools) -> Iterator[Bools]:
+    """Each part of a mask whose px touch by their sides, as a mask."""
+    labels = np.where(mask, np.arange(1, mask.size + 1).reshape(mask.shape), 0)
+    before = np.zeros_like(labels)
+    while (labels != before).any():
+        before = labels
+        labels = _with_highest(_with_highest(labels).T).T
+    for label in np.unique(labels[mask]):
+        yield labels == label
+
+
+def _with_highest(labels: Ints) -> Ints:
+    """Every vertical run of labels above 0 with its highest throughout."""
+    starts, stops = vertical_runs(labels > 0)
+    flat = np.append(labels.T, 0)
+    highest = np.maximum.reduceat(flat, np.stack([starts, stops], axis=1).ravel())[::2]
+    flat[flat > 0] = np.repeat(highest, stops - starts)
+    return flat[:-1].reshape(labels.T.shape).T

@@ -6,13 +6,10 @@ printed on it is lighter, which is not so on dark paper.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-import numpy.typing as npt
 from PIL import Image, ImageFilter
 
-from fastocr_cli.reader.ink import tall_runs, vertical_runs
+from fastocr_cli.reader.ink import Bools, Grey, connected, tall_runs
 
 _FINENESS = 450
 """Grounds are looked for on a page of about so many px across, where strokes of text are one or two
@@ -33,10 +30,6 @@ _DENT, _FRAMED = 3, 0.6
 """How deep the sides of a rectangle may be dented, and the share of them that a ground has at
 least."""
 _NO_GROUND = 255
-
-Bools = npt.NDArray[np.bool_]
-Grey = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int_]
 
 
 def dark_on_light(page: Image.Image) -> Image.Image:
@@ -62,7 +55,7 @@ def _ground_levels(page: Image.Image) -> Grey | None:
     usual = np.asarray(page.filter(ImageFilter.MedianFilter(_STROKES))) < middle
     grounds = tall_runs(_without_gaps(solid) & _without_gaps(usual.T).T, _STROKES)
     levels = np.full_like(grey, _NO_GROUND)
-    for ground in _pieces(grounds):
+    for ground in connected(grounds):
         if _is_framed(ground):
             levels[ground] = _level(grey[ground], middle)
     if (levels == _NO_GROUND).all():
@@ -95,23 +88,3 @@ def _without_gaps(mask: Bools) -> Bools:
     padded = np.pad(mask, ((_LARGEST_LETTER + 1, _LARGEST_LETTER + 1), (0, 0)))
     filled = ~tall_runs(~padded, _LARGEST_LETTER)
     return filled[_LARGEST_LETTER + 1 : -_LARGEST_LETTER - 1]
-
-
-def _pieces(mask: Bools) -> Iterator[Bools]:
-    """Each connected part of a mask, as a mask."""
-    labels = np.where(mask, np.arange(1, mask.size + 1).reshape(mask.shape), 0)
-    before = np.zeros_like(labels)
-    while (labels != before).any():
-        before = labels
-        labels = _with_highest(_with_highest(labels).T).T
-    for label in np.unique(labels[mask]):
-        yield labels == label
-
-
-def _with_highest(labels: Ints) -> Ints:
-    """Every vertical run of labels above 0 with its highest throughout."""
-    starts, stops = vertical_runs(labels > 0)
-    flat = np.append(labels.T, 0)
-    highest = np.maximum.reduceat(flat, np.stack([starts, stops], axis=1).ravel())[::2]
-    flat[flat > 0] = np.repeat(highest, stops - starts)
-    return flat[:-1].reshape(labels.T.shape).T

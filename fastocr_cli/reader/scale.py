@@ -14,6 +14,7 @@ from PIL import Image
 from fastocr_cli.reader.contrast import evened
 from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.polarity import dark_on_light
+from fastocr_cli.reader.sideways import Moved, set_below
 from fastocr_cli.reader.skew import skew_of
 from fastocr_cli.reader.vocabulary import CELL_PX, MAX_COLUMNS, MAX_ROWS
 from fastocr_cli.results import Box
@@ -42,13 +43,17 @@ class SizedPage:
 
     grey: at reading size, lines level; raster: the level page before it was scaled by `factor`.
     corner: where grey begins on the page, px from the left and from the top at reading size; it may
-    reach beyond the page on the right and below. degrees by which lines climbed.
+    reach beyond the page on the right and below. size: of the page in px of the raster, which is
+    larger where lines that ran up or down were moved below the page. degrees by which lines
+    climbed.
     """
 
     grey: Image.Image
     raster: Image.Image
     factor: float
     corner: tuple[int, int]
+    size: tuple[int, int]
+    moved: tuple[Moved, ...] = ()
     degrees: float = 0.0
 
     @cached_property
@@ -63,7 +68,7 @@ class SizedPage:
     def box(self) -> Box:
         """Where grey lies on the level page, in shares of its sides."""
         (x, y), (width, height) = self.corner, self.grey.size
-        across, down = (side * self.factor for side in self.raster.size)
+        across, down = (side * self.factor for side in self.size)
         return x / across, y / down, (x + width) / across, (y + height) / down
 
 
@@ -74,23 +79,28 @@ def upright(image: Image.Image) -> SizedPage:
     added on the right and below is paper. Pages larger than the reader can name places of are
     scaled down.
     """
-    page = _as_it_lies(_as_grey(image))
+    grey = _as_grey(image)
+    page = _as_it_lies(grey)
     degrees = skew_of(page.ink.mask)
     if abs(degrees) < LEAST_SKEW:
         return page
-    # The whole raster is turned, for what is resampled twice at the size of reading blurs.
-    raster = page.raster.rotate(-degrees, Image.Resampling.BICUBIC, fillcolor=page.paper)
-    return replace(_as_it_lies(raster), degrees=degrees)
+    # The raster is turned, for what is resampled twice at the size of reading blurs.
+    level = grey.rotate(-degrees, Image.Resampling.BICUBIC, fillcolor=page.paper)
+    return replace(_as_it_lies(level), degrees=degrees)
 
 
-def _as_it_lies(raster: Image.Image) -> SizedPage:
-    ink = Ink.of(np.asarray(raster))
+def _as_it_lies(page: Image.Image) -> SizedPage:
+    ink = Ink.of(np.asarray(page))
+    raster, moved = set_below(page, ink)
+    if moved:
+        ink = Ink.of(np.asarray(raster))
     across, down = _inked_spans(ink)
     factor = _reading_factor((across[1] - across[0], down[1] - down[0]), ink.em)
     grey = _sized(raster, factor)
     left, right = _cells(across, factor, MAX_COLUMNS, grey.width)
     top, bottom = _cells(down, factor, MAX_ROWS, grey.height)
-    return SizedPage(grey.crop((left, top, right, bottom)), raster, factor, (left, top))
+    part = grey.crop((left, top, right, bottom))
+    return SizedPage(part, raster, factor, (left, top), page.size, moved)
 
 
 def _inked_spans(ink: Ink) -> tuple[tuple[int, int], tuple[int, int]]:
