@@ -8,12 +8,13 @@ Prints nothing and writes no files.
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from fastocr_cli.errors import FastocrError
+from fastocr_cli.errors import FastocrError, UsageError
 from fastocr_cli.inputs.sources import resolve
 from fastocr_cli.models.names import split_revision
 from fastocr_cli.options import Options
@@ -63,7 +64,8 @@ def parse(
     pages: as for the command, such as "1,3-5", or page numbers from 1: 2 or [1, 3].
     workers: processes that draw pages ahead. They start the caller's script anew, so ask for some
         (or for None, which chooses) only behind `if __name__ == "__main__"`.
-    reader: one that is loaded already; model, device, dtype, keep and method are then its own.
+    reader: one that is loaded already; the model and how it decodes are then its own, and settings
+        of them (model, mode, device, dtype, keep, method, fixation, rtprune...) are refused.
     on_error: called with the source and the reason for each input that cannot be read, after
         which the others are read. Without it the first such reason is raised.
 
@@ -71,6 +73,11 @@ def parse(
     EncryptedError or MissingModelError: each a FastocrError, to be imported from `fastocr_cli`.
     """
     if reader is not None:
+        _refuse_settings(
+            model=model, mode=mode, device=device, dtype=dtype, keep=keep, method=method,
+            fixation=fixation, rtprune=rtprune, rtprune_option=tuple(rtprune_option),
+            offline=offline, trust_remote_code=trust_remote_code,
+        )  # fmt: skip
         model = reader.adapter.name
     options = Options(
         model=model, mode=mode, device=device, dtype=dtype, keep=keep, method=method,
@@ -84,6 +91,17 @@ def parse(
     items = resolve(names, recursive=recursive).items
     patient = make_reader(options, (lambda: reader) if reader else None)
     return _results(Pipeline(patient, options).run(enumerate(items)), on_error)
+
+
+def _refuse_settings(**given: object) -> None:
+    """Of a reader that was loaded with its own; left unheard they would seem to have no effect."""
+    usual = inspect.signature(parse).parameters
+    for name, value in given.items():
+        if value != usual[name].default:
+            raise UsageError(
+                f"{name}={value!r}: the reader that is given was loaded with its own {name}; give"
+                " it to Reader.from_pretrained instead"
+            )
 
 
 def make_reader(

@@ -47,6 +47,14 @@ def test_pages_are_read_as_they_are_asked_for(two):
     assert reader.pages_read == [1]
 
 
+@pytest.mark.parametrize(
+    "setting", [{"keep": 0.05}, {"model": "other"}, {"rtprune": "dynamic"}, {"method": "dense"}]
+)
+def test_a_loaded_reader_takes_no_settings_of_the_model(two, setting):
+    with pytest.raises(UsageError, match=rf"{next(iter(setting))}=.*Reader\.from_pretrained"):
+        parse(two[0], reader=FakeReader(), **setting)
+
+
 @pytest.mark.parametrize(("model", "dpi"), [("fake", DEFAULT_DPI), (EMBEDDED, FINE_DPI)])
 def test_pages_are_drawn_as_the_reader_likes_them(two, model, dpi):
     reader = FakeReader()
