@@ -20,6 +20,9 @@ _STEP_ROWS = 3.6 * EM_ROWS
 _FEWEST_ROWS, _FEWEST_COLUMNS = 3, 3
 _FILLED = 0.6
 """Share of the places in a table that have a cell, at least."""
+_TEXT_WIDTH, _TEXT_FILLED = 7 * EM, 0.8
+"""Columns that lines of running text are wide, on the mean, at least; and the share of the widest
+that most are, at least."""
 _TABULAR = 0.3
 """Chance of its cells to be some by themselves, on the mean, at least."""
 
@@ -37,29 +40,31 @@ class Cell(Protocol):
     def cell_chance(self) -> float: ...
 
 
-def rows_of_tables(levels: Sequence[Sequence[Cell]]) -> set[int]:
-    """Numbers of the levels that are rows of a table. levels: all that stands on each, from left to
-    right; from the top."""
-    found: set[int] = set()
+Span = tuple[int, int]
+Place = tuple[int, int]
+"""Number of a level, and of what stands on it."""
+
+
+def cells_of_tables(levels: Sequence[Sequence[Cell]]) -> set[Place]:
+    """What belongs to the rows of a table. levels: all that stands on each, from left to right;
+    from the top."""
+    found: set[Place] = set()
     rows: list[int] = []
-    columns: list[tuple[int, int]] = []
+    columns: list[Span] = []
     for i, cells in enumerate(levels):
         wider = _with_row(columns, cells)
         if rows and (wider is None or cells[0].row - levels[i - 1][0].row > _STEP_ROWS):
-            found.update(rows if _is_table([levels[j] for j in rows], columns) else ())
+            found |= _cells_of_table(levels, rows, columns)
             rows, wider = [], _with_row([], cells)
         if len(cells) > 1 and wider is not None:
             rows.append(i)
             columns = wider
         elif not rows:
             columns = []
-    found.update(rows if _is_table([levels[j] for j in rows], columns) else ())
-    return found
+    return found | _cells_of_table(levels, rows, columns)
 
 
-def _with_row(
-    columns: Sequence[tuple[int, int]], cells: Sequence[Cell]
-) -> list[tuple[int, int]] | None:
+def _with_row(columns: Sequence[Span], cells: Sequence[Cell]) -> list[Span] | None:
     """Columns as wide as one more row asks for, None if a cell stands in two or two in one."""
     spans = list(columns)
     taken: set[int] = set()
@@ -76,11 +81,36 @@ def _with_row(
     return spans
 
 
-def _is_table(rows: Sequence[Sequence[Cell]], columns: Sequence[tuple[int, int]]) -> bool:
-    cells = [cell for row in rows for cell in row]
+def _cells_of_table(
+    levels: Sequence[Sequence[Cell]], rows: Sequence[int], columns: Sequence[Span]
+) -> set[Place]:
+    """The cells of rows that fit into columns, if they are a table; none otherwise. A column of
+    running text is not part of it, but stands beside."""
+    kept: list[list[Place]] = []
+    for left, right in columns:
+        places = [
+            (i, k)
+            for i in rows
+            for k, cell in enumerate(levels[i])
+            if left <= cell.start and cell.stop <= right
+        ]
+        if not _is_running_text([levels[i][k] for i, k in places]):
+            kept.append(places)
+    places = [place for column in kept for place in column]
+    height = len({i for i, _ in places})
+    is_table = (
+        height >= _FEWEST_ROWS
+        and len(kept) >= _FEWEST_COLUMNS
+        and len(places) >= _FILLED * height * len(kept)
+        and fmean(levels[i][k].cell_chance for i, k in places) >= _TABULAR
+    )
+    return set(places) if is_table else set()
+
+
+def _is_running_text(cells: Sequence[Cell]) -> bool:
+    widths = [cell.stop - cell.start for cell in cells]
     return (
-        len(rows) >= _FEWEST_ROWS
-        and len(columns) >= _FEWEST_COLUMNS
-        and len(cells) >= _FILLED * len(rows) * len(columns)
-        and fmean(cell.cell_chance for cell in cells) >= _TABULAR
+        len(cells) >= _FEWEST_ROWS
+        and fmean(widths) >= max(_TEXT_WIDTH, _TEXT_FILLED * max(widths))
+        and fmean(cell.cell_chance for cell in cells) < _TABULAR
     )

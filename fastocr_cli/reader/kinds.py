@@ -43,8 +43,9 @@ _HEADING_LINES = 3
 _EVEN, _FEW_STEPS = 0.8, 8
 """Steps from letter to letter that vary so much less about their mean than about the letters' usual
 widths are a typewriter's; not judged by fewer."""
-_SIZE_TELLS = 0.1
-"""What is left of the chance that a line in large type is none of a heading."""
+_SIZE_TELLS, _BULLET_TELLS = 0.1, 0.1
+"""What is left of the chance that a line in large type is none of a heading, and that one with a
+bullet is no item."""
 
 
 def line_kinds(lines: Sequence[TextLine]) -> list[Floats]:
@@ -79,6 +80,7 @@ def _chances(lines: Sequence[TextLine], i: int, step: float, heading: LineKind |
     else:
         chances[_at(LineKind.LINE)] *= np.exp(-_room(above, line, lines) / _TELLING_ROOM)
     if _has_bullet(line):
+        chances *= _BULLET_TELLS
         chances[_at(LineKind.ITEM)] += 1.0
     elif heading is not None and int(chances.argmax()) != _at(LineKind.CODE):
         chances *= _SIZE_TELLS

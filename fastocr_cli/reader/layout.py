@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import EM, EM_ROWS, LIKELY, Word
-from fastocr_cli.reader.grids import rows_of_tables
+from fastocr_cli.reader.grids import cells_of_tables
 from fastocr_cli.reader.gutters import behind_gutters
 from fastocr_cli.reader.vocabulary import TABULAR, LineKind
 
@@ -45,6 +45,9 @@ _NEAR_ROWS, _BLOCK_ROWS = 5.2 * EM_ROWS, 2.6 * EM_ROWS
 """Rows to lines that tell whether one begins behind a gap, at most; to the next of a block."""
 _PASSING, _PASSING_SHARE = 6, 0.15
 """Columns, and share of the shorter, by which the ends of two stretches may pass each other."""
+_MARGIN_ROWS, _SET_RIGHT, _FEW_ALIKE = 16 * EM_ROWS, 8 * EM, 2
+"""Rows above and below within which lines tell where the right margin is; columns of what is set to
+it on the level of other text, and such lines that begin below each other, at most."""
 _LABEL = re.compile(r"\(?(\d{1,3}|[A-Za-z])[.)]|\d{1,2}(\.\d{1,2})+")
 _LABEL_GAP, _LABEL_BEGINS = 4 * EM, 0.1
 """Columns from a label to its text, at most; chance that a line begins with it, at least."""
@@ -242,8 +245,12 @@ def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLi
         elif is_cell[i]:  # a table beside a table is one, wider than the tower can see
             is_inside = j in in_table or lines[j].is_tabular or begins < _CELL_BEGINS
         else:
+            begins = max(begins, lines[j].begins_line)
+            goes_on = begins < LIKELY or (
+                not lines[i].words[0].text.isdecimal() and _is_set_right(lines[j], lines)
+            )
             is_torn = lines[j].words[0].is_known and not _ends_flush(lines[i], lines)
-            is_inside = is_torn and max(begins, lines[j].begins_line) < LIKELY
+            is_inside = is_torn and goes_on
         if is_inside and lines[j].words[0] not in behind:
             to_right[i] = j
     first = _first_of_levels(len(lines), to_right)
@@ -253,8 +260,8 @@ def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLi
 def _in_tables(lines: Sequence[TextLine], beside: dict[int, int]) -> set[int]:
     """Numbers of the lines, of those sorted from the top, that are cells of tables."""
     levels = [_level(i, beside) for i in _first_of_levels(len(lines), beside)]
-    rows = rows_of_tables([[lines[i] for i in level] for level in levels])
-    return {i for row in rows for i in levels[row]}
+    cells = cells_of_tables([[lines[i] for i in level] for level in levels])
+    return {levels[row][k] for row, k in cells}
 
 
 def _label_reach(line: TextLine, *, is_numbered: bool) -> float:
@@ -303,6 +310,19 @@ def _ends_flush(line: TextLine, lines: Sequence[TextLine]) -> bool:
     beside = _next_to(line, lines)
     is_flush = len(beside) == 2 and all(abs(x.stop - line.stop) <= _FLUSH for x in beside)
     return is_flush and not line.words[-1].is_leader
+
+
+def _is_set_right(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Whether it is set to the right margin and stands alone there, so that it ends what stands on
+    its level: dates in a curriculum. Lines of a column begin below each other."""
+    near = [other for other in lines if abs(other.row - line.row) <= _MARGIN_ROWS]
+    alike = [other for other in near if abs(other.start - line.start) <= _FLUSH]
+    is_alone = len(alike) <= _FEW_ALIKE and all(
+        abs(other.stop - line.stop) <= _FLUSH for other in alike
+    )
+    is_short = line.stop - line.start <= _SET_RIGHT
+    is_at_margin = max(other.stop for other in near) - line.stop <= _FLUSH
+    return is_short and is_alone and is_at_margin
 
 
 def _next_to(line: TextLine, lines: Sequence[TextLine]) -> list[TextLine]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fastocr_cli.reader.grids import rows_of_tables
+from fastocr_cli.reader.grids import cells_of_tables
 
 
 class Piece(NamedTuple):
@@ -13,6 +13,10 @@ class Piece(NamedTuple):
     stop: int
     row: float
     cell_chance: float
+
+
+def rows_of_tables(levels: Sequence[Sequence[Piece]]) -> set[int]:
+    return {row for row, _ in cells_of_tables(levels)}
 
 
 def level(row: float, starts: Sequence[int], width: int = 30, chance: float = 0.6) -> list[Piece]:
@@ -63,3 +67,11 @@ def test_a_line_across_begins_another_table() -> None:
 
 def test_a_page_without_words_has_none() -> None:
     assert rows_of_tables([]) == set()
+
+
+def test_running_text_beside_a_table_is_no_part_of_it() -> None:
+    text = [Piece(0, 200 - i % 3, 2.0 * i, 0.05) for i in range(5)]
+    rows = [level(2 * i, (240, 300, 360, 420)) for i in range(5)]
+    beside = [[text[i], *rows[i]] for i in range(5)]
+    expected = {(i, k) for i in range(5) for k in range(1, 5)}
+    assert cells_of_tables(beside) == expected
