@@ -21,6 +21,7 @@ from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading, halved
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.other_sizes import Sheet
+from fastocr_cli.reader.rules import upright_rules
 from fastocr_cli.reader.scale import SizedPage, tallest, upright
 from fastocr_cli.reader.sheets import enlarged, has_large_type, small_type
 from fastocr_cli.reader.unwrap import unwrap
@@ -73,7 +74,8 @@ class EmbeddedAdapter(ModelAdapter):
         layout = VisualLayout.raster(torch.arange(rows * columns), rows, columns, box=page.box)
         boxes = _moved_back(layout.boxes, page)
         layout = replace(layout, boxes=turned(boxes, page.degrees, page.size))
-        features = {"pixel_values": as_pixels(grey)}
+        rules = torch.from_numpy(upright_rules(page.ink))[None]
+        features = {"pixel_values": as_pixels(grey), "rules": rules}
         if has_large_type(page.ink):
             features["far_values"] = halved(features["pixel_values"])
         if strips := small_type(page.ink):
@@ -100,7 +102,8 @@ class EmbeddedAdapter(ModelAdapter):
             sheets.append(
                 Sheet(_evidence(prefilled.fine), *prefilled.fine_rows[0].numpy(force=True).T)
             )
-        return ReadingOrder(page, sheets, aided=aided)
+        rules = None if prefilled.rules is None else prefilled.rules[0].numpy(force=True)
+        return ReadingOrder(page, sheets, rules, aided=aided)
 
     def new_place(self) -> Eye:
         return Eye()

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Protocol
+from typing import NamedTuple
 
 from fastocr_cli.reader.evidence import EM, EM_ROWS
 
-_GAP = 0.8 * EM
-"""Columns between two columns of a table, at least."""
+_GAP = 0.3 * EM
+"""Columns between two columns of a table, at least; between words of one line there are as many."""
 _STEP_ROWS = 3.6 * EM_ROWS
 """Rows from one row of a table to the next, at most."""
 _FEWEST_ROWS, _FEWEST_COLUMNS = 3, 3
@@ -23,21 +23,19 @@ _FILLED = 0.6
 _TEXT_WIDTH, _TEXT_FILLED = 7 * EM, 0.8
 """Columns that lines of running text are wide, on the mean, at least; and the share of the widest
 that most are, at least."""
-_TABULAR = 0.3
-"""Chance of its cells to be some by themselves, on the mean, at least."""
+_TABULAR, _SURELY_TABULAR = 0.3, 0.65
+"""With so many columns, and with fewer: the chance of its cells to be some by themselves, on the
+mean, at least."""
 
 
-class Cell(Protocol):
-    """What may be one: start and stop in columns, row, and the chance that it is."""
+class Cell(NamedTuple):
+    """What may be one: where it starts and stops, in columns, and in which row it stands; and the
+    chance that it is."""
 
-    @property
-    def start(self) -> int: ...
-    @property
-    def stop(self) -> int: ...
-    @property
-    def row(self) -> float: ...
-    @property
-    def cell_chance(self) -> float: ...
+    start: int
+    stop: int
+    row: float
+    chance: float
 
 
 Span = tuple[int, int]
@@ -100,9 +98,9 @@ def _cells_of_table(
     height = len({i for i, _ in places})
     is_table = (
         height >= _FEWEST_ROWS
-        and len(kept) >= _FEWEST_COLUMNS
         and len(places) >= _FILLED * height * len(kept)
-        and fmean(levels[i][k].cell_chance for i, k in places) >= _TABULAR
+        and fmean(levels[i][k].chance for i, k in places)
+        >= (_TABULAR if len(kept) >= _FEWEST_COLUMNS else _SURELY_TABULAR)
     )
     return set(places) if is_table else set()
 
@@ -112,5 +110,5 @@ def _is_running_text(cells: Sequence[Cell]) -> bool:
     return (
         len(cells) >= _FEWEST_ROWS
         and fmean(widths) >= max(_TEXT_WIDTH, _TEXT_FILLED * max(widths))
-        and fmean(cell.cell_chance for cell in cells) < _TABULAR
+        and fmean(cell.chance for cell in cells) < _TABULAR
     )

@@ -24,8 +24,9 @@ import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import EM, EM_ROWS, LIKELY, Word
-from fastocr_cli.reader.grids import cells_of_tables
+from fastocr_cli.reader.grids import Cell, cells_of_tables
 from fastocr_cli.reader.gutters import behind_gutters
+from fastocr_cli.reader.rules import behind_rules
 from fastocr_cli.reader.vocabulary import TABULAR, LineKind
 
 _WORD_GAP, _COLUMN_GAP = 1.3 * EM, EM
@@ -55,7 +56,7 @@ _FEWEST_NUMBERS, _NUMBER_STEP, _NUMBER_GAP = 4, 3, 16 * EM
 """Lines that count up and so are numbered; what a misread number may leave out; columns from a
 number to its line, at most."""
 _NUMBER = re.compile(r"[-+–(]{0,2}[$€£¥]? ?\d[\d.,' ]*[%$€£¥]?\)?")
-_NUMBER_IS_CELL = 0.7
+_CELL_CHANCE, _CELL_WIDTH = 0.7, 7 * EM
 _TABULAR = [kind - min(LineKind) for kind in TABULAR]
 
 Bools = npt.NDArray[np.bool_]
@@ -89,30 +90,27 @@ class TextLine:
         return self.words[0].begins_line
 
     @property
-    def is_tabular(self) -> bool:
-        return self._tabular > LIKELY * self.begins_line
-
-    @property
-    def cell_chance(self) -> float:
-        """How likely it is a cell of a table, if it might be one by where it stands."""
-        is_number = _NUMBER.fullmatch(" ".join(word.text for word in self.words))
-        return max(self._tabular, _NUMBER_IS_CELL if is_number else 0.0)
-
-    @property
-    def _tabular(self) -> float:
+    def tabular(self) -> float:
         return float(self.words[0].kinds[_TABULAR].sum())
+
+    @property
+    def is_tabular(self) -> bool:
+        return self.tabular > LIKELY * self.begins_line
 
 
 def _height(words: Sequence[Word]) -> float:
     return fmean(word.height for word in words)
 
 
-def lay_out(words: Sequence[Word]) -> list[TextLine]:
-    """Every word in a line, lines in reading order."""
+def lay_out(words: Sequence[Word], rules: Bools | None = None) -> list[TextLine]:
+    """Every word in a line, lines in reading order. rules: see `rules.upright_rules`."""
     chains = _chains(words)
-    if behind := behind_gutters([level.words for level in _levels(chains) if not level.is_tabular]):
-        chains = _chains(words, behind)
-    blocks = _blocks(_whole_lines(chains, behind))
+    levels = _levels(chains)
+    ruled = set() if rules is None else behind_rules([level.words for level in levels], rules)
+    behind = behind_gutters([level.words for level in levels if not level.is_tabular])
+    if ruled or behind:
+        chains = _chains(words, ruled | behind)
+    blocks = _blocks(_whole_lines(chains, behind, ruled))
     return [line for i in _reading_order(blocks) for line in blocks[i]]
 
 
@@ -221,14 +219,16 @@ def _level(i: int, to_right: dict[int, int]) -> list[int]:
     return level
 
 
-def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLine]:
+def _whole_lines(
+    lines: list[TextLine], behind: Collection[Word], ruled: Collection[Word]
+) -> list[TextLine]:
     """Lines that a wide gap has torn made whole: text set to full width, and rows of tables.
 
-    A gap parts two lines if it is a gutter, or if another line begins behind it, there or mostly
-    above and below.
+    A gap parts two lines if it is a gutter or there is a rule in it, or if another line begins
+    behind it, there or mostly above and below. A rule may part the cells of a table.
     """
     beside = _neighbours(lines)
-    in_table = _in_tables(lines, beside)
+    in_table = _in_tables(lines, beside, ruled)
     is_cell = [line.is_tabular and _is_in_table(line, lines) for line in lines]
     numbered = _numbered(lines)
     to_right: dict[int, int] = {}
@@ -250,18 +250,31 @@ def _whole_lines(lines: list[TextLine], behind: Collection[Word]) -> list[TextLi
                 not lines[i].words[0].text.isdecimal() and _is_set_right(lines[j], lines)
             )
             is_torn = lines[j].words[0].is_known and not _ends_flush(lines[i], lines)
-            is_inside = is_torn and goes_on
+            is_inside = is_torn and goes_on and lines[j].words[0] not in ruled
         if is_inside and lines[j].words[0] not in behind:
             to_right[i] = j
     first = _first_of_levels(len(lines), to_right)
     return [_whole_line(lines, i, to_right, is_row=is_cell[i]) for i in first]
 
 
-def _in_tables(lines: Sequence[TextLine], beside: dict[int, int]) -> set[int]:
+def _in_tables(
+    lines: Sequence[TextLine], beside: dict[int, int], ruled: Collection[Word]
+) -> set[int]:
     """Numbers of the lines, of those sorted from the top, that are cells of tables."""
     levels = [_level(i, beside) for i in _first_of_levels(len(lines), beside)]
-    cells = cells_of_tables([[lines[i] for i in level] for level in levels])
+    is_ruled = {i for i, line in enumerate(lines) if line.words[0] in ruled}
+    is_ruled |= {i for i, j in beside.items() if j in is_ruled}
+    cells = cells_of_tables([[_cell(lines[i], i in is_ruled) for i in level] for level in levels])
     return {levels[row][k] for row, k in cells}
+
+
+def _cell(line: TextLine, is_ruled: bool) -> Cell:
+    """Numbers below each other are cells more often than not, and what a rule parts from the rest
+    of its level, unless it is a line of a column of text."""
+    is_number = _NUMBER.fullmatch(" ".join(word.text for word in line.words)) is not None
+    is_likely = is_number or (is_ruled and line.stop - line.start < _CELL_WIDTH)
+    chance = max(line.tabular, _CELL_CHANCE if is_likely else 0.0)
+    return Cell(line.start, line.stop, line.row, chance)
 
 
 def _label_reach(line: TextLine, *, is_numbered: bool) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Evidence, Floats, Glyph
+from fastocr_cli.reader.ink import Bools
 from fastocr_cli.reader.kinds import line_kinds
 from fastocr_cli.reader.layout import TextLine, lay_out
 from fastocr_cli.reader.other_sizes import Sheet, words_of
@@ -36,11 +37,19 @@ class ReadingOrder:
         word or character stands, and the decoder alone what it is.
     """
 
-    def __init__(self, page: Evidence, sheets: Sequence[Sheet] = (), *, aided: bool = True) -> None:
-        """sheets: the page, or parts of it, where type of other sizes is to be read."""
+    def __init__(
+        self,
+        page: Evidence,
+        sheets: Sequence[Sheet] = (),
+        rules: Bools | None = None,
+        *,
+        aided: bool = True,
+    ) -> None:
+        """sheets: the page, or parts of it, where type of other sizes is to be read; rules: see
+        `rules.upright_rules`."""
         self._aided = aided
         self._is_text = page.is_text
-        self._lines = lay_out(words_of(page, sheets))
+        self._lines = lay_out(words_of(page, sheets), rules)
         self._kinds = line_kinds(self._lines)
         self._next_line = 0
         self._ahead: list[int | Glyph] = []  # of the line, what comes next at the end

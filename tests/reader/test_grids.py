@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from fastocr_cli.reader.grids import cells_of_tables
-
-
-class Piece(NamedTuple):
-    start: int
-    stop: int
-    row: float
-    cell_chance: float
+from fastocr_cli.reader.grids import Cell, cells_of_tables
 
 
-def rows_of_tables(levels: Sequence[Sequence[Piece]]) -> set[int]:
+def rows_of_tables(levels: Sequence[Sequence[Cell]]) -> set[int]:
     return {row for row, _ in cells_of_tables(levels)}
 
 
-def level(row: float, starts: Sequence[int], width: int = 30, chance: float = 0.6) -> list[Piece]:
-    return [Piece(start, start + width, row, chance) for start in starts]
+def level(row: float, starts: Sequence[int], width: int = 30, chance: float = 0.6) -> list[Cell]:
+    return [Cell(start, start + width, row, chance) for start in starts]
 
 
 def test_cells_below_each_other_are_a_table_whatever_some_look_like() -> None:
     head = level(10, (20, 126, 232, 338), chance=0.3)
-    unlike = [cell._replace(cell_chance=0.05 if i == 3 else 0.8) for i, cell in enumerate(head)]
+    unlike = [cell._replace(chance=0.05 if i == 3 else 0.8) for i, cell in enumerate(head)]
     rows = [[cell._replace(row=row) for cell in unlike] for row in (12, 14, 16.4)]
     assert rows_of_tables([level(5, (20,), 400), head, *rows, level(22, (20,), 400)]) == {
         1,
@@ -38,7 +30,7 @@ def test_cells_below_each_other_are_a_table_whatever_some_look_like() -> None:
 def test_a_cell_may_be_empty_and_another_wider() -> None:
     levels = [
         level(10, (20, 126, 232)),
-        [Piece(0, 70, 12, 0.6), Piece(240, 250, 12, 0.6)],
+        [Cell(0, 70, 12, 0.6), Cell(240, 250, 12, 0.6)],
         level(14, (20, 126, 232)),
     ]
     assert rows_of_tables(levels) == {0, 1, 2}
@@ -70,7 +62,7 @@ def test_a_page_without_words_has_none() -> None:
 
 
 def test_running_text_beside_a_table_is_no_part_of_it() -> None:
-    text = [Piece(0, 200 - i % 3, 2.0 * i, 0.05) for i in range(5)]
+    text = [Cell(0, 200 - i % 3, 2.0 * i, 0.05) for i in range(5)]
     rows = [level(2 * i, (240, 300, 360, 420)) for i in range(5)]
     beside = [[text[i], *rows[i]] for i in range(5)]
     expected = {(i, k) for i in range(5) for k in range(1, 5)}

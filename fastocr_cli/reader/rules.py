@@ -1,0 +1,47 @@
+"""The upright rules of a page: whatever stands on both sides of one is never one line of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Word
+from fastocr_cli.reader.ink import Bools, Ink, tall_runs
+from fastocr_cli.reader.vocabulary import CELL_PX
+
+_SHORTEST = 1.5
+"""Ems; letters and brackets of text are less tall."""
+_THROUGH = 0.75
+"""Share of a row's height that a rule goes through, at least."""
+_COLUMN_PX = CELL_PX // COLUMNS_PER_CELL
+
+
+def upright_rules(ink: Ink) -> Bools:
+    """Where one goes through a row of cells, [rows, columns of 2 px]. ink: sides are multiples of a
+    cell."""
+    height, width = ink.mask.shape
+    rows, columns = height // CELL_PX, width // _COLUMN_PX
+    if ink.em is None:
+        return np.zeros((rows, columns), bool)
+    tall = tall_runs(ink.mask, _SHORTEST * ink.em)
+    through = tall.reshape(rows, CELL_PX, width).mean(1) >= _THROUGH
+    found: Bools = through.reshape(rows, columns, _COLUMN_PX).any(axis=2)
+    return found
+
+
+def behind_rules(levels: Sequence[Sequence[Word]], rules: npt.NDArray[np.bool_]) -> set[Word]:
+    """The words that have a rule between them and the word before. levels: all words that stand on
+    each, from left to right."""
+    return {
+        word
+        for words in levels
+        for before, word in pairwise(words)
+        if rules[_row(before, word, rules), before.stop - 1 : word.start + 1].any()
+    }
+
+
+def _row(before: Word, word: Word, rules: npt.NDArray[np.bool_]) -> int:
+    return min(max(0, round((before.height + word.height) / 2)), len(rules) - 1)
