@@ -46,7 +46,7 @@ _NEAR_ROWS, _BLOCK_ROWS = 5.2 * EM_ROWS, 2.6 * EM_ROWS
 """Rows to lines that tell whether one begins behind a gap, at most; to the next of a block."""
 _PASSING, _PASSING_SHARE = 6, 0.15
 """Columns, and share of the shorter, by which the ends of two stretches may pass each other."""
-_MARGIN_ROWS, _SET_RIGHT, _FEW_ALIKE = 16 * EM_ROWS, 8 * EM, 2
+_MARGIN_ROWS, _SET_RIGHT, _FEW_ALIKE = 16 * EM_ROWS, 11 * EM, 2
 """Rows above and below within which lines tell where the right margin is; columns of what is set to
 it on the level of other text, and such lines that begin below each other, at most."""
 _LABEL = re.compile(r"\(?(\d{1,3}|[A-Za-z])[.)]|\d{1,2}(\.\d{1,2})+")
