@@ -82,7 +82,7 @@ def _with(words: Sequence[Word], found: Sequence[Word]) -> list[Word]:
     seen: list[Word] = []
     for own, others in _groups(words, found):
         if others:
-            is_whole = _width(own) >= _WHOLE * _width(others)
+            is_whole = _covered(others, found) >= _WHOLE * _width(others)
             if is_whole and _certainty(own) > _certainty(others):
                 hidden |= set(others)
                 seen += _as_on_page(own, others)
@@ -108,12 +108,17 @@ def _groups(
 
 def _same_place(words: Sequence[Word], found: Sequence[Word]) -> Bools:
     """Whether words of a sheet and of the page stand mostly in the same place, [found, words]."""
-    half_lines = [max(_LEAST_HALF, _HALF_LINE * type_size([one])) for one in found]
     start, stop, height = _places(words)
     own_start, own_stop, own_height = (one[:, None] for one in _places(found))
     shared = np.minimum(stop, own_stop) - np.maximum(start, own_start)
-    is_level = np.abs(height - own_height) < np.array(half_lines)[:, None]
+    is_level = np.abs(height - own_height) < _half_lines(found)
     return is_level & (2 * shared > np.minimum(stop - start, own_stop - own_start))
+
+
+def _half_lines(found: Sequence[Word]) -> Numbers:
+    """Rows from the middle of each word's line to its edge, [found, 1]."""
+    halves = [max(_LEAST_HALF, _HALF_LINE * type_size([one])) for one in found]
+    return np.array(halves, float)[:, None]
 
 
 def _places(words: Sequence[Word]) -> Numbers:
@@ -128,6 +133,15 @@ def _certainty(words: Iterable[Word]) -> float:
 
 def _width(words: Iterable[Word]) -> int:
     return sum(word.stop - word.start for word in words)
+
+
+def _covered(words: Sequence[Word], found: Sequence[Word]) -> float:
+    """Columns of words of the page over which words of a sheet stand, on the same level."""
+    start, stop, height = _places(words)
+    own_start, own_stop, own_height = (one[:, None] for one in _places(found))
+    shared = np.minimum(stop, own_stop) - np.maximum(start, own_start)
+    is_level = np.abs(height - own_height) < _half_lines(found)
+    return float((shared.clip(0) * is_level).sum())
 
 
 def _as_on_page(found: Sequence[Word], others: Sequence[Word]) -> list[Word]:

@@ -159,6 +159,28 @@ def test_a_line_of_justified_text_ends_where_the_lines_about_it_end() -> None:
     assert read(*contents, *pages) == ["a chapter . . . . 17"] * 3
 
 
+def test_what_is_set_to_the_right_margin_ends_its_line() -> None:
+    """Whatever begins there by its looks; a column of its own, or what ends elsewhere, does not."""
+    entries = [words(row, 10, f"Clerk of the harbour {row}") for row in (4, 10, 16)]
+    text = [words(row, 10, "what was done there in those years it took") for row in (6, 12, 18)]
+    stop = HALF * 100
+    dates = [
+        words(row, (stop - LETTER * len(d)) // HALF, d)
+        for row, d in ((4, "2012"), (10, "May-July"))
+    ]
+    assert read(*entries, *text, *dates) == [
+        "Clerk of the harbour 4 2012",
+        "what was done there in those years it took",
+        "Clerk of the harbour 10 May-July",
+        "what was done there in those years it took",
+        "Clerk of the harbour 16",
+        "what was done there in those years it took",
+    ]
+    column = [words(row, 92, "2012") for row in (4, 6, 10, 12)]
+    assert read(*entries, *text, *column)[-4:] == ["2012"] * 4
+    assert "2012" in read(*entries, *text, dates[1], words(4, 85, "2012"))
+
+
 def test_specks_in_a_picture_do_not_go_on_with_the_line_beside() -> None:
     page = [words(4, 10, "the end of a paragraph"), words(4, 100, "speck", None)]
     assert read(*page) == ["the end of a paragraph speck"]
