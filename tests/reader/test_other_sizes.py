@@ -55,8 +55,8 @@ def test_a_headline_is_read_from_afar() -> None:
 
 def test_a_word_that_swallowed_some_of_the_next_is_replaced_by_both() -> None:
     near = Seen(doubtful(words(4, 12, "xyzzyq")), doubtful(words(4, 26, "qqqqq")), BODY)
-    far = Seen(words(2, 6, "mo"), words(2, 11, "town"), is_legible=False)
-    assert text(words_of(near, [Sheet.halved(far)])) == ["mo town", "body text below"]
+    far = Seen(words(2, 6, "se"), words(2, 11, "lace"), is_legible=False)
+    assert text(words_of(near, [Sheet.halved(far)])) == ["se lace", "body text below"]
 
 
 def test_what_was_read_well_stays() -> None:
