@@ -13,11 +13,13 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Bools, Evidence, Floats, Word
+from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, EM, Bools, Evidence, Floats, Word
 from fastocr_cli.reader.eye import width_of
 
 _LARGE, _SMALL = 1.6, 0.95
 """Type over the usual that is better read halved, at least, and enlarged, at most."""
+_WORD_GAP = EM
+"""Columns between two words of one line, mostly less."""
 _SURE = 0.8
 """Chance of its characters, on the mean, from which a word of a sheet is believed."""
 _WHOLE = 0.75
@@ -49,13 +51,12 @@ class Sheet:
 
     def words(self) -> Iterator[Word]:
         """What was read for sure, in type that is too large or too small on the page."""
-        for word in self.evidence.possible_words:
-            if word.certainty < _SURE or not word.is_known:
-                continue
-            scale = float(self.scales[word.row])
-            size = scale * type_size([word])
+        sure = [w for w in self.evidence.possible_words if w.certainty >= _SURE and w.is_known]
+        for line in _side_by_side(sure):
+            scale = float(self.scales[line[0].row])
+            size = scale * type_size(line)
             if size >= _LARGE if scale > 1 else size <= _SMALL:
-                yield self._on_page(word, scale)
+                yield from (self._on_page(word, scale) for word in line)
 
     def _on_page(self, word: Word, scale: float) -> Word:
         height = float(self.heights[word.row]) + scale * (word.height - word.row)
@@ -64,6 +65,18 @@ class Sheet:
             for g in word.glyphs
         )
         return replace(word, glyphs=glyphs, height=height, scale=scale)
+
+
+def _side_by_side(words: Sequence[Word]) -> Iterator[list[Word]]:
+    """Words of one row with gaps as between words; they are in type of one size."""
+    line: list[Word] = []
+    for word in sorted(words, key=lambda word: (word.row, word.start)):
+        if line and (word.row != line[-1].row or word.start - line[-1].stop > _WORD_GAP):
+            yield line
+            line = []
+        line.append(word)
+    if line:
+        yield line
 
 
 def words_of(page: Evidence, sheets: Sequence[Sheet] = ()) -> list[Word]:

@@ -53,6 +53,14 @@ def test_a_headline_is_read_from_afar() -> None:
     )
 
 
+def test_words_of_a_headline_are_of_one_size() -> None:
+    """A word whose letters are narrow in its face is no smaller than those beside it."""
+    near = Seen(doubtful(words(4, 12, "xyzzy")), doubtful(words(4, 32, "qu")), BODY)
+    far = Seen(words(2, 5, "headaches mum"))
+    assert type_size(words(2, 5, "mum")) < 0.8 < type_size(words(2, 5, "headaches"))
+    assert text(words_of(near, [Sheet.halved(far)])) == ["headaches mum", "body text below"]
+
+
 def test_a_word_that_swallowed_some_of_the_next_is_replaced_by_both() -> None:
     near = Seen(doubtful(words(4, 12, "xyzzyq")), doubtful(words(4, 26, "qqqqq")), BODY)
     far = Seen(words(2, 6, "se"), words(2, 11, "lace"), is_legible=False)

@@ -31,6 +31,7 @@ from fastocr_cli.reader.training import (
     texts,
     typeset,
 )
+from fastocr_cli.reader.training.average import average
 from fastocr_cli.reader.training.batches import PHASES, Phase, Sources, block_batches
 from fastocr_cli.reader.training.compose import OtherScript, Piece, PieceKind
 from fastocr_cli.reader.training.fonts import Face
@@ -403,11 +404,12 @@ def test_an_edge_between_two_of_a_kind_costs_most_to_miss(faces: Faces) -> None:
     before = batch.columns.flatten(1).roll(1, 1).view_as(batch.columns)
     is_edge = batch.edges == 1
     missed = {}
+    least = float(losses.edge_loss(told, batch)["edges"])
     for is_same in (True, False):
         place = (is_edge & ((batch.columns == before) == is_same)).nonzero()[0]
         logits = told.clone()
         logits[tuple(place)] = -8.0
-        missed[is_same] = float(losses.edge_loss(logits, batch)["edges"])
+        missed[is_same] = float(losses.edge_loss(logits, batch)["edges"]) - least
     assert missed[True] == pytest.approx(missed[False] / losses.DIFFERENT_WEIGHT, rel=0.05)
 
 
@@ -492,3 +494,14 @@ def test_tinted_print_stands_out_from_its_ground(seed: int) -> None:
     assert (tinted[41:45, 100:200] == ground).all()
     assert (tinted[:35] == 255).all()
     assert (tinted[65:] == 255).all()
+
+
+def test_an_average_is_between_and_what_is_shared_is_averaged_once(tmp_path: Path) -> None:
+    models = [ReaderForPageReading(tiny_config()) for _ in range(2)]
+    for name, model in zip(("a", "b"), models, strict=True):
+        model.save_pretrained(tmp_path / name)
+    average(tmp_path / "a", tmp_path / "b", tmp_path / "c", share=0.25)
+    mean = ReaderForPageReading.from_pretrained(tmp_path / "c").state_dict()
+    ours, theirs = (model.state_dict() for model in models)
+    for name, weights in mean.items():
+        assert torch.allclose(weights, 0.75 * ours[name] + 0.25 * theirs[name], atol=1e-6), name
