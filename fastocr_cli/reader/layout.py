@@ -57,6 +57,8 @@ _FEWEST_NUMBERS, _NUMBER_STEP, _NUMBER_GAP = 4, 3, 16 * EM
 number to its line, at most."""
 _NUMBER = re.compile(r"[-+–(]{0,2}[$€£¥]? ?\d[\d.,' ]*[%$€£¥]?\)?")
 _CELL_CHANCE, _CELL_WIDTH = 0.7, 7 * EM
+"""Chance that a number, or what a rule parts from the rest of its level, is a cell of a table; and
+columns of such a cell, at most, for rules stand between columns of text as well."""
 _TABULAR = [kind - min(LineKind) for kind in TABULAR]
 
 Bools = npt.NDArray[np.bool_]
