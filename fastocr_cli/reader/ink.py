@@ -43,7 +43,7 @@ class Ink:
     @classmethod
     def of(cls, grey: Grey) -> Self:
         """Where a pixel is darker than the page around it. grey: [H, W]."""
-        paper = float(np.percentile(grey[::4, ::4], 90))
+        paper = paper_level(grey)
         contrast = paper - float(np.percentile(grey[::4, ::4], 0.5))
         if contrast < 40:
             return cls(np.zeros_like(grey, bool), np.zeros_like(grey, bool))
@@ -59,6 +59,11 @@ class Ink:
         em = guess and _bar_em(ink, guess)
         # Frames can only have made it look larger.
         return em and min(em, _bar_em(without_frames(ink, em), em) or em)
+
+
+def paper_level(grey: Grey) -> float:
+    """How light most of a page is. grey: [H, W]."""
+    return float(np.percentile(grey[::4, ::4], 90))
 
 
 def _bar_em(ink: Bools, em: float) -> float | None:

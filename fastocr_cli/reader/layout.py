@@ -93,6 +93,7 @@ class TextLine:
 
     @property
     def tabular(self) -> float:
+        """Chance that a cell of a table begins with it."""
         return float(self.words[0].kinds[_TABULAR].sum())
 
     @property
@@ -231,12 +232,14 @@ def _whole_lines(
     """
     beside = _neighbours(lines)
     in_table = _in_tables(lines, beside, ruled)
-    is_cell = [line.is_tabular and _is_in_table(line, lines) for line in lines]
+    is_cell = [
+        i in in_table or (line.is_tabular and _is_in_table(line, lines))
+        for i, line in enumerate(lines)
+    ]
     numbered = _numbered(lines)
     to_right: dict[int, int] = {}
     for i in sorted(beside, key=lambda i: lines[i].start):
         j = beside[i]
-        is_cell[i] |= i in in_table
         is_cell[j] |= is_cell[i]
         near = [other for other in lines if abs(other.row - lines[j].row) <= _NEAR_ROWS]
         beyond = [x for x in near if lines[i].stop <= x.start < lines[j].stop]

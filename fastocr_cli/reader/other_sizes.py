@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, EM, Bools, Evidence, Floats, Word
+from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, EM, Evidence, Floats, Word
 from fastocr_cli.reader.eye import width_of
 
 _LARGE, _SMALL = 1.6, 0.95
@@ -93,9 +93,11 @@ def _with(words: Sequence[Word], found: Sequence[Word]) -> list[Word]:
     """Words of the page and of a sheet; of those that share their place, the surer."""
     hidden: set[Word] = set()
     seen: list[Word] = []
-    for own, others in _groups(words, found):
+    shared = _shared(words, found)
+    covered = dict(zip(words, shared.sum(0).tolist(), strict=True))
+    for own, others in _groups(words, found, shared):
         if others:
-            is_whole = _covered(others, found) >= _WHOLE * _width(others)
+            is_whole = sum(covered[word] for word in others) >= _WHOLE * _width(others)
             if is_whole and _certainty(own) > _certainty(others):
                 hidden |= set(others)
                 seen += _as_on_page(own, others)
@@ -105,10 +107,12 @@ def _with(words: Sequence[Word], found: Sequence[Word]) -> list[Word]:
 
 
 def _groups(
-    words: Sequence[Word], found: Sequence[Word]
+    words: Sequence[Word], found: Sequence[Word], shared: Numbers
 ) -> Iterator[tuple[list[Word], list[Word]]]:
-    """Words of a sheet, and those of the page that stand where they do."""
-    is_same = _same_place(words, found)
+    """Words of a sheet, and those of the page that stand mostly where they do. shared: see
+    `_shared`."""
+    narrower = np.minimum(_widths(words), _widths(found)[:, None])
+    is_same = 2 * shared > narrower
     left = list(range(len(found)))
     while left:
         own, others = {left[0]}, set[int]()
@@ -119,19 +123,15 @@ def _groups(
         yield [found[i] for i in sorted(own)], [words[i] for i in sorted(others)]
 
 
-def _same_place(words: Sequence[Word], found: Sequence[Word]) -> Bools:
-    """Whether words of a sheet and of the page stand mostly in the same place, [found, words]."""
+def _shared(words: Sequence[Word], found: Sequence[Word]) -> Numbers:
+    """Columns over which words of a sheet stand on those of the page, on the same level,
+    [found, words]."""
     start, stop, height = _places(words)
     own_start, own_stop, own_height = (one[:, None] for one in _places(found))
-    shared = np.minimum(stop, own_stop) - np.maximum(start, own_start)
-    is_level = np.abs(height - own_height) < _half_lines(found)
-    return is_level & (2 * shared > np.minimum(stop - start, own_stop - own_start))
-
-
-def _half_lines(found: Sequence[Word]) -> Numbers:
-    """Rows from the middle of each word's line to its edge, [found, 1]."""
-    halves = [max(_LEAST_HALF, _HALF_LINE * type_size([one])) for one in found]
-    return np.array(halves, float)[:, None]
+    half_lines = [max(_LEAST_HALF, _HALF_LINE * type_size([one])) for one in found]
+    is_level = np.abs(height - own_height) < np.array(half_lines)[:, None]
+    shared: Numbers = np.minimum(stop, own_stop) - np.maximum(start, own_start)
+    return shared.clip(0) * is_level
 
 
 def _places(words: Sequence[Word]) -> Numbers:
@@ -144,17 +144,12 @@ def _certainty(words: Iterable[Word]) -> float:
     return fmean(glyph.certainty for word in words for glyph in word.glyphs)
 
 
+def _widths(words: Iterable[Word]) -> npt.NDArray[np.int_]:
+    return np.array([word.stop - word.start for word in words], int)
+
+
 def _width(words: Iterable[Word]) -> int:
     return sum(word.stop - word.start for word in words)
-
-
-def _covered(words: Sequence[Word], found: Sequence[Word]) -> float:
-    """Columns of words of the page over which words of a sheet stand, on the same level."""
-    start, stop, height = _places(words)
-    own_start, own_stop, own_height = (one[:, None] for one in _places(found))
-    shared = np.minimum(stop, own_stop) - np.maximum(start, own_start)
-    is_level = np.abs(height - own_height) < _half_lines(found)
-    return float((shared.clip(0) * is_level).sum())
 
 
 def _as_on_page(found: Sequence[Word], others: Sequence[Word]) -> list[Word]:

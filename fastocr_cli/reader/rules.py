@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Word
 from fastocr_cli.reader.ink import Bools, Ink, tall_runs
@@ -32,7 +31,7 @@ def upright_rules(ink: Ink) -> Bools:
     return found
 
 
-def behind_rules(levels: Sequence[Sequence[Word]], rules: npt.NDArray[np.bool_]) -> set[Word]:
+def behind_rules(levels: Sequence[Sequence[Word]], rules: Bools) -> set[Word]:
     """The words that have a rule between them and the word before. levels: all words that stand on
     each, from left to right."""
     return {
@@ -43,5 +42,5 @@ def behind_rules(levels: Sequence[Sequence[Word]], rules: npt.NDArray[np.bool_])
     }
 
 
-def _row(before: Word, word: Word, rules: npt.NDArray[np.bool_]) -> int:
+def _row(before: Word, word: Word, rules: Bools) -> int:
     return min(max(0, round((before.height + word.height) / 2)), len(rules) - 1)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from fastocr_cli.reader.contrast import evened
-from fastocr_cli.reader.ink import Ink
+from fastocr_cli.reader.ink import Ink, paper_level
 from fastocr_cli.reader.polarity import dark_on_light
 from fastocr_cli.reader.sideways import Moved, set_below
 from fastocr_cli.reader.skew import skew_of
@@ -148,7 +148,7 @@ def _sized(grey: Image.Image, factor: float) -> Image.Image:
 
 
 def _paper(grey: Image.Image) -> int:
-    return int(np.percentile(np.asarray(grey)[::4, ::4], 90))
+    return int(paper_level(np.asarray(grey)))
 
 
 def tallest(image: Image.Image) -> int | None:

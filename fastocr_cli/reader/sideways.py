@@ -16,6 +16,7 @@ from fastocr_cli.reader.ink import (
     Bools,
     Ink,
     connected,
+    paper_level,
     run_lengths,
     smeared,
     tall_runs,
@@ -63,11 +64,11 @@ class Moved:
 def set_below(page: Image.Image, ink: Ink) -> tuple[Image.Image, tuple[Moved, ...]]:
     """The page with its sideways lines level and below all else, which makes it higher if need be;
     the same page if it has none, or seems to lie on its side as a whole. ink: of the page."""
-    lines = _sideways_lines(ink)
-    if not lines or ink.em is None:
+    em = ink.em
+    if em is None or not (lines := _sideways_lines(ink.mask, em)):
         return page, ()
-    pad, gap = round(_MARGIN * ink.em), round(_GAP * ink.em)
-    paper = int(np.percentile(np.asarray(page)[::4, ::4], 90))
+    pad, gap = round(_MARGIN * em), round(_GAP * em)
+    paper = int(paper_level(np.asarray(page)))
     rest = page.copy()
     strips = []
     for box, turn in lines:
@@ -92,23 +93,20 @@ def set_below(page: Image.Image, ink: Ink) -> tuple[Image.Image, tuple[Moved, ..
     return sheet, tuple(moved)
 
 
-def _sideways_lines(ink: Ink) -> list[tuple[Span, Image.Transpose]]:
+def _sideways_lines(ink: Bools, em: float) -> list[tuple[Span, Image.Transpose]]:
     """Those of a page, from the left, and how each is turned to be level."""
-    em = ink.em
-    if em is None:
-        return []
     step = max(1, int(em / _FINENESS))
-    mask = without_frames(_coarse(ink.mask, step), em / step)
+    mask = without_frames(_coarse(ink, step), em / step)
     found: list[Span] = []
-    for coarse in sorted(_found(mask, em / step), key=lambda box: box[1] - box[3]):
-        left, top, right, bottom = coarse
+    longest_first = sorted(_found(mask, em / step), key=lambda box: box[1] - box[3])
+    for left, top, right, bottom in longest_first:
         box = left * step, top * step, right * step, bottom * step
-        if _is_written(_part(ink.mask, box)) and not any(_meet(box, other) for other in found):
+        if _is_written(_part(ink, box)) and not any(_meet(box, other) for other in found):
             found.append(box)
-    inked = sum(int(_part(ink.mask, box).sum()) for box in found)
-    if len(found) > _MOST_LINES or inked > _MOST_INK * ink.mask.sum():
+    inked = sum(int(_part(ink, box).sum()) for box in found)
+    if len(found) > _MOST_LINES or inked > _MOST_INK * ink.sum():
         return []
-    return [(box, _turn(_part(ink.mask, box))) for box in sorted(found)]
+    return [(box, _turn(_part(ink, box))) for box in sorted(found)]
 
 
 def _meet(one: Span, other: Span) -> bool:

@@ -27,12 +27,12 @@ def tint(rng: random.Random, grey: Grey, lines: Sequence[Line]) -> None:
     margin = rng.uniform(0.1, 1.5) * some[0].em
     left = min(float(line.left[0]) for line in some) - margin
     right = max(float(line.right[-1]) for line in some) + margin
-    ink, ground = tones(rng)
+    ink, ground = _tones(rng)
     band = grey[max(0, int(top)) : int(bottom) + 1, max(0, int(left)) : int(right) + 1]
     band[:] = (ink + band.astype(np.float32) * ((ground - ink) / 255)).astype(np.uint8)
 
 
-def tones(rng: random.Random) -> tuple[int, int]:
+def _tones(rng: random.Random) -> tuple[int, int]:
     """Ink and ground: grey on white, dark on a tinted ground, or light on a dark one."""
     kind = rng.random()
     if kind < 0.35:
