@@ -15,8 +15,8 @@ import numpy as np
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import EM, EM_ROWS, Floats
-from fastocr_cli.reader.eye import width_of
 from fastocr_cli.reader.layout import TextLine
+from fastocr_cli.reader.monospaced import is_monospaced
 from fastocr_cli.reader.other_sizes import type_size
 from fastocr_cli.reader.vocabulary import LineKind
 
@@ -40,9 +40,6 @@ _HEADING_SIZES = ((1.45, LineKind.HEADING_1), (1.14, LineKind.HEADING_2))
 """Type over the usual of the page, at least."""
 _HEADING_LINES = 3
 """Lines that follow each other in large type, at most."""
-_EVEN, _FEW_STEPS = 0.8, 8
-"""Steps from letter to letter that vary so much less about their mean than about the letters' usual
-widths are a typewriter's; not judged by fewer."""
 _SIZE_TELLS, _BULLET_TELLS = 0.1, 0.1
 """What is left of the chance that a line in large type is none of a heading, and that one with a
 bullet is no item."""
@@ -73,24 +70,24 @@ def _chances(lines: Sequence[TextLine], i: int, step: float, heading: LineKind |
     if line.cells:
         chances[_at(LineKind.ROW if _is_next_row(lines, i) else LineKind.TABLE)] = 1.0
         return chances
+    if line.listing is not None:
+        chances[_at(LineKind.CODE)] = 1.0
+        return chances
     chances += line.words[0].kinds + _FLOOR
     chances[[_at(kind) for kind in v.TABULAR]] = 0.0
+    if is_monospaced(line.words) is False:
+        chances[_at(LineKind.CODE)] = 0.0
     if above is None or above.cells or not _is_below(above, line, step):
         chances[_at(LineKind.LINE)] = 0.0
     else:
         chances[_at(LineKind.LINE)] *= np.exp(-_room(above, line, lines) / _TELLING_ROOM)
-    if _has_bullet(line):
+    if line.has_bullet:
         chances *= _BULLET_TELLS
         chances[_at(LineKind.ITEM)] += 1.0
     elif heading is not None and int(chances.argmax()) != _at(LineKind.CODE):
         chances *= _SIZE_TELLS
         chances[_at(heading)] += 1.0
     return chances
-
-
-def _has_bullet(line: TextLine) -> bool:
-    """Whether it begins with a mark that stands before nothing but the items of a list."""
-    return len(line.words) > 1 and line.words[0].mark == v.BULLET
 
 
 def _at(kind: LineKind) -> int:
@@ -137,7 +134,7 @@ def _headings(lines: Sequence[TextLine], step: float) -> list[LineKind | None]:
     letters = [sum(len(word.glyphs) for word in line.words) for line in lines]
     usual = _weighted_median(sizes, letters)
     levels = [
-        None if line.cells or is_monospaced(line) else _level(size / usual)
+        None if line.cells or is_monospaced(line.words) else _level(size / usual)
         for size, line in zip(sizes, lines, strict=True)
     ]
     found: list[LineKind | None] = []
@@ -165,17 +162,6 @@ def _runs(
         run.append(i)
     if run:
         yield run
-
-
-def is_monospaced(line: TextLine) -> bool:
-    """Whether its letters stand at even distances; then their width says nothing of their size."""
-    pairs = [pair for word in line.words for pair in pairwise(word.glyphs)]
-    if len(pairs) < _FEW_STEPS:
-        return False
-    steps = np.array([right.start - left.start for left, right in pairs], float)
-    usual = np.array([width_of(left.likeliest) for left, _ in pairs])
-    fitted = usual * (steps @ usual) / (usual @ usual)
-    return bool(np.abs(steps - steps.mean()).sum() < _EVEN * np.abs(steps - fitted).sum())
 
 
 def _weighted_median(values: Sequence[float], weights: Sequence[int]) -> float:

@@ -15,17 +15,20 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from statistics import fmean
 
 import numpy as np
 import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.bullets import are_marked
 from fastocr_cli.reader.evidence import EM, EM_ROWS, LIKELY, Word
 from fastocr_cli.reader.grids import Cell, cells_of_tables
 from fastocr_cli.reader.gutters import behind_gutters
+from fastocr_cli.reader.listings import first_cells, listings
 from fastocr_cli.reader.rules import behind_rules
 from fastocr_cli.reader.vocabulary import TABULAR, LineKind
 
@@ -70,10 +73,16 @@ class TextLine:
     """Words that are read one after another.
 
     cells: numbers of the words that begin a cell, for a row of a table; else empty.
+    listing: number of the listing of code it is a line of; first_cell: the cell that such a line is
+    told to begin in. is_marked: whether its first word is none, but a mark that stands before an
+    item of a list.
     """
 
     words: tuple[Word, ...]
     cells: tuple[int, ...] = ()
+    listing: int | None = None
+    first_cell: int | None = None
+    is_marked: bool = False
 
     @cached_property
     def row(self) -> float:
@@ -86,6 +95,15 @@ class TextLine:
     @property
     def stop(self) -> int:
         return self.words[-1].stop
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is neither a row of a table nor code."""
+        return not self.cells and self.listing is None
+
+    @property
+    def has_bullet(self) -> bool:
+        return self.is_marked or (len(self.words) > 1 and self.words[0].mark == v.BULLET)
 
     @property
     def begins_line(self) -> float:
@@ -113,8 +131,28 @@ def lay_out(words: Sequence[Word], rules: Bools | None = None) -> list[TextLine]
     behind = behind_gutters([level.words for level in levels if not level.is_tabular])
     if ruled or behind:
         chains = _chains(words, ruled | behind)
-    blocks = _blocks(_whole_lines(chains, behind, ruled))
-    return [line for i in _reading_order(blocks) for line in blocks[i]]
+    chains, code = _without_listings(chains, behind)
+    blocks = _blocks([*_whole_lines(chains, behind, ruled), *code])
+    lines = [line for i in _reading_order(blocks) for line in blocks[i]]
+    marked = are_marked([line.words if line.is_text else () for line in lines])
+    return [replace(line, is_marked=is_it) for line, is_it in zip(lines, marked, strict=True)]
+
+
+def _without_listings(
+    chains: list[TextLine], behind: Collection[Word]
+) -> tuple[list[TextLine], list[TextLine]]:
+    """Chains that are in no listing of code, and the lines of those that are."""
+    found = listings([chain.words for chain in chains], behind)
+    code = []
+    for number, levels in enumerate(found):
+        lines = [tuple(word for i in level for word in chains[i].words) for level in levels]
+        cells = first_cells([words[0] for words in lines])
+        code += [
+            TextLine(words, listing=number, first_cell=cell)
+            for words, cell in zip(lines, cells, strict=True)
+        ]
+    taken = {i for levels in found for level in levels for i in level}
+    return [chain for i, chain in enumerate(chains) if i not in taken], code
 
 
 def _chains(words: Sequence[Word], behind: Collection[Word] = ()) -> list[TextLine]:
@@ -363,7 +401,7 @@ def _whole_line(
 
 
 def _blocks(lines: Sequence[TextLine]) -> list[list[TextLine]]:
-    """Lines that stand below each other with nothing beside them, top down."""
+    """Lines that stand below each other with nothing beside them, top down; and listings."""
     left, right, row = (
         np.array([getattr(line, name) for line in lines], float)
         for name in ("start", "stop", "row")
@@ -380,6 +418,14 @@ def _blocks(lines: Sequence[TextLine]) -> list[list[TextLine]]:
     if len(row) > 1 and row[in_order[-1]] - row[in_order[-2]] > _EDGE_ROWS:
         is_near[:, in_order[-1]] = False
     following = {int(a): int(b) for a, b in np.argwhere(follows & is_only & is_near)}
+    following = {
+        a: b for a, b in following.items() if lines[a].listing is None and lines[b].listing is None
+    }
+    following |= {
+        i: i + 1
+        for i, (line, below) in enumerate(pairwise(lines))
+        if line.listing is not None and line.listing == below.listing
+    }
     blocks = []
     for i in sorted(set(range(len(lines))) - set(following.values())):
         block = [lines[i]]

@@ -124,11 +124,13 @@ class ReadingOrder:
 def _steps(line: TextLine, kind: LineKind) -> list[int | Glyph]:
     """What is written of a line after its kind: tokens that must follow, and characters."""
     words = line.words
-    if kind is LineKind.ITEM and len(words) > 1 and words[0].mark in _BULLETS:
+    has_bullet = line.has_bullet or words[0].mark in _BULLETS
+    if kind is LineKind.ITEM and len(words) > 1 and has_bullet:
         words = words[1:]
     steps: list[int | Glyph] = [v.row_id(words[0].row)]
     for i, word in enumerate(words):
         if i and i in line.cells:
             steps.append(v.CELL)
-        steps += [v.column_id(word.cell), *word.glyphs]
+        cell = word.cell if i or line.first_cell is None else line.first_cell
+        steps += [v.column_id(cell), *word.glyphs]
     return steps

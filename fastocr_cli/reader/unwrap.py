@@ -55,7 +55,8 @@ def _joined(lines: list[str]) -> Iterator[str]:
 
 
 def _begins_item(line: str) -> bool:
-    return line.startswith("- ") or NUMBERED.match(line) is not None
+    text = line.lstrip(" ")
+    return text.startswith("- ") or NUMBERED.match(text) is not None
 
 
 def join(first: str, second: str) -> str:

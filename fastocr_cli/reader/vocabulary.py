@@ -17,11 +17,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import groupby
 
 from fastocr_cli.reader.literal import literal, literal_line
+from fastocr_cli.reader.nesting import Nesting
+from fastocr_cli.reader.spacing import Placed, spaced
 
 CELL_PX = 16
 USUAL_EM_PX = 23.0
@@ -148,12 +151,13 @@ def piece_of(token: int) -> str:
 
 @dataclass
 class ReadLine:
-    """One line as the reader wrote it: cells of words (one cell unless it is a table row)."""
+    """One line as the reader wrote it: cells of words (one cell unless it is a table row), and the
+    column of each word it named."""
 
     kind: LineKind
-    row: int | None
-    column: int | None
-    cells: list[list[str]]
+    row: int | None = None
+    columns: list[int] = field(default_factory=list)
+    cells: list[list[str]] = field(default_factory=lambda: [[""]])
 
     @property
     def text(self) -> str:
@@ -166,7 +170,7 @@ def split_lines(tokens: Iterable[int]) -> list[ReadLine]:
     for token in tokens:
         kind = kind_of(token)
         if kind is not None or not lines:
-            lines.append(ReadLine(kind or LineKind.PARAGRAPH, None, None, [[""]]))
+            lines.append(ReadLine(kind or LineKind.PARAGRAPH))
             if kind is not None:
                 continue
         _append(lines[-1], token)
@@ -180,9 +184,10 @@ def _append(line: ReadLine, token: int) -> None:
     elif (row := row_of(token)) is not None:
         line.row = row
     elif (column := column_of(token)) is not None:
-        line.column = column if line.column is None else line.column
         if words[-1]:
             words.append("")
+        del line.columns[sum(map(len, line.cells)) - 1 :]
+        line.columns.append(column)
     elif (character := character_of(token)) is not None:
         words[-1] += character
 
@@ -205,15 +210,28 @@ def detokenize(tokens: Sequence[int]) -> str:
     pieces: list[str] = []
     above: LineKind | None = None  # kind of the line above
     block: LineKind | None = None  # and of the block it belongs to
-    for line in split_lines(tokens):
+    nesting = Nesting()
+    for line, text in _lines_with_texts(tokens):
         if above is not None:
             pieces.append("\n" if _goes_on(line.kind, above, block) else "\n\n")
-        is_numbered = line.kind is LineKind.ITEM and NUMBERED.match(line.text)
-        pieces.append("" if is_numbered else _MARKS.get(line.kind, ""))
-        pieces.append(_line_text(line))
+        pieces += [_item_mark(line, nesting) if line.kind is LineKind.ITEM else _mark(line), text]
         above = line.kind
         block = block if line.kind is LineKind.LINE else line.kind
+        if block is not LineKind.ITEM:
+            nesting.end()
     return "".join(pieces)
+
+
+def _mark(line: ReadLine) -> str:
+    return _MARKS.get(line.kind, "")
+
+
+def _item_mark(line: ReadLine, nesting: Nesting) -> str:
+    """With the spaces that put a list into an item of another."""
+    number = NUMBERED.match(line.text)
+    mark = "" if number else _mark(line)
+    column = line.columns[0] if line.columns else 0
+    return " " * nesting.indent(column, line.row or 0, len(number[0] if number else mark)) + mark
 
 
 def _goes_on(kind: LineKind, above: LineKind, block: LineKind | None) -> bool:
@@ -231,8 +249,29 @@ def _goes_on(kind: LineKind, above: LineKind, block: LineKind | None) -> bool:
             return False
 
 
+def _lines_with_texts(tokens: Sequence[int]) -> Iterator[tuple[ReadLine, str]]:
+    for is_code, run in groupby(split_lines(tokens), lambda line: line.kind is LineKind.CODE):
+        lines = list(run)
+        texts = _code(lines) if is_code else map(_line_text, lines)
+        yield from zip(lines, texts, strict=True)
+
+
 def _line_text(line: ReadLine) -> str:
     if line.kind in TABULAR:
         cells = (literal(" ".join(filter(None, cell))) for cell in line.cells)
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-    return line.text if line.kind is LineKind.CODE else literal_line(line.text)
+    return literal_line(line.text)
+
+
+def _code(lines: Sequence[ReadLine]) -> Iterator[str]:
+    """Lines of code as they were set, each with the blank ones above it, which are marked as it."""
+    for blank, text in spaced([_placed(line) for line in lines]):
+        yield f"\n{_MARKS[LineKind.CODE]}" * blank + text
+
+
+def _placed(line: ReadLine) -> Placed:
+    words = [word for cell in line.cells for word in cell]
+    if len(words) != len(line.columns):
+        return Placed([line.text], line.columns[:1] or [0], line.row)
+    columns = [column for word, column in zip(words, line.columns, strict=True) if word]
+    return Placed([word for word in words if word], columns, line.row)

@@ -27,6 +27,7 @@ WORDS = ("harbour", "market", "margin", "number", "label", "window", "garden", "
 @pytest.fixture
 def plain_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "paragraphs", lambda held_out: PARAGRAPHS)
+    monkeypatch.setattr(texts, "paragraphs_abroad", tuple)
     monkeypatch.setattr(texts, "words", lambda: WORDS)
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Glyph, Word
-from fastocr_cli.reader.eye import width_of
-from fastocr_cli.reader.kinds import is_monospaced, line_kinds
+from fastocr_cli.reader.kinds import line_kinds
 from fastocr_cli.reader.layout import TextLine
+from fastocr_cli.reader.monospaced import is_monospaced
 from fastocr_cli.reader.other_sizes import type_size
 from fastocr_cli.reader.vocabulary import LineKind
+from tests.reader.setting import set_words
 
 FULL = "a line that is as long as any other line of this column"
-UNSURE = np.full(len(LineKind), 0.02, np.float32)
-UNSURE[[LineKind.LINE - min(LineKind), LineKind.PARAGRAPH - min(LineKind)]] = 0.4
 
 
 def line(
@@ -28,19 +23,8 @@ def line(
 ) -> TextLine:
     """Words in type of this size; the tower cannot tell whether they go on or begin. cells: so
     many words begin a cell, from the first. even: in a typewriter's type."""
-    words, at = [], float(start)
-    for letters in text.split():
-        glyphs = []
-        for letter in letters:
-            token = v.character_id(letter)
-            chances = np.zeros(v.FIRST_COLUMN, np.float32)
-            chances[token] = 1.0
-            stop = at + (5.6 if even else COLUMNS_PER_CELL * width_of(token)) * size
-            glyphs.append(Glyph(int(row), round(at), round(stop), chances))
-            at = stop
-        words.append(Word(tuple(glyphs), UNSURE, row))
-        at += 2.8 * size
-    return TextLine(tuple(words), tuple(range(cells)))
+    words = set_words(row, text, start=start, size=size, even=even)
+    return TextLine(words, tuple(range(cells)))
 
 
 def kinds(*lines: TextLine) -> list[LineKind]:
@@ -81,8 +65,8 @@ def test_what_stands_far_below_begins_something() -> None:
 
 def test_no_heading_is_made_of_code_or_a_short_last_line() -> None:
     body = [line(6 + 1.3 * i, FULL) for i in range(4)]
-    assert is_monospaced(line(3, "if i in list: fail(i)", even=True))
-    assert not is_monospaced(line(3, FULL))
+    assert is_monospaced(line(3, "if i in list: fail(i)", even=True).words)
+    assert not is_monospaced(line(3, FULL).words)
     for text, even in (("if i in list: fail(i)", True), ("it.", False)):
         assert kinds(line(3, text, even=even), *body)[0] is LineKind.PARAGRAPH
 

@@ -22,6 +22,7 @@ from fastocr_cli.reader.eye import STEPS_PER_CELL, places_of
 from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.training import (
+    batches,
     figures,
     grounds,
     handicaps,
@@ -230,6 +231,22 @@ def test_blocks_depend_on_their_seed_alone(faces: Faces) -> None:
     )
 
 
+def test_half_of_the_pages_are_in_faces_of_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    faces = tuple(Face(f"{name}.ttf", name, "Regular") for name in ["Nimbus Roman", *"abcdefgh"])
+    seen: list[bool] = []
+
+    def typeset_page(rng: random.Random, faces: Faces, *_: object, **__: object) -> Page:
+        seen.append([face.family for face in faces] == ["Nimbus Roman"])
+        raise LookupError
+
+    monkeypatch.setattr(batches, "typeset_page", typeset_page)
+    rng = random.Random(0)
+    for _ in range(200):
+        with pytest.raises(LookupError):
+            Sources(faces, ()).page(rng)
+    assert 0.4 < sum(seen) / len(seen) < 0.6
+
+
 def test_the_reader_learns(faces: Faces) -> None:
     """A tiny reader drives every loss down on one batch: gradients reach all parts."""
     torch.manual_seed(0)
@@ -413,11 +430,26 @@ def test_an_edge_between_two_of_a_kind_costs_most_to_miss(faces: Faces) -> None:
     assert missed[True] == pytest.approx(missed[False] / losses.DIFFERENT_WEIGHT, rel=0.05)
 
 
-def test_some_passages_to_learn_from_double_letters_at_random() -> None:
+def test_some_passages_to_learn_from_repeat_letters_at_random() -> None:
     told = "it is told as it stands"
     stuttered = texts._stuttered(random.Random(2), told * 20)
-    assert len(told * 20) < len(stuttered) < 1.1 * len(told * 20)
-    assert re.sub(r"(.)\1", r"\1", stuttered) == told * 20
+    assert len(told * 20) < len(stuttered) < 1.15 * len(told * 20)
+    assert re.sub(r"(.)\1+", r"\1", stuttered) == told * 20
+    assert re.search(r"(.)\1\1", stuttered)
+
+
+def test_some_passages_to_learn_from_are_in_other_languages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(texts, "paragraphs", lambda held_out: ("a page in English",))
+    monkeypatch.setattr(texts, "paragraphs_abroad", lambda: ("une page en français",))
+    rng = random.Random(1)
+    held_out = {texts.passage(rng, 10, held_out=True)[:4] for _ in range(40)}
+    assert held_out == {"a pa"}
+    learnt = [texts.passage(rng, 10, held_out=False) for _ in range(200)]
+    assert 0.1 < sum("n" in text[1:3] for text in learnt) / len(learnt) < 0.3
+    monkeypatch.setattr(texts, "paragraphs_abroad", tuple)
+    assert texts.passage(rng, 10, held_out=False)
 
 
 def test_the_eye_knows_about_where_it_is(faces: Faces) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastocr_cli.reader import vocabulary as v
+from fastocr_cli.reader.unwrap import unwrap
 from fastocr_cli.reader.vocabulary import LineKind
 
 
@@ -74,6 +75,13 @@ def test_detokenize_blocks() -> None:
         "# A title\n\nFirst line\nsecond line\n\n- one\nmore\n1. two\n\n"
         "| a | b c |\n|  | d |\n\n    x = 1\n    y = 2"
     )
+
+
+def test_code_keeps_its_blank_lines() -> None:
+    code = [(14, "f(x):"), (16, "y"), (20, "z")]
+    tokens = [token for row, text in code for token in spell(LineKind.CODE, row, text)]
+    assert v.detokenize(tokens) == "    f(x):\n    y\n    \n    z"
+    assert unwrap(v.detokenize(tokens)) == "```\nf(x):\ny\n\nz\n```"
 
 
 @given(st.lists(st.integers(0, v.VOCABULARY_SIZE + 5), max_size=60))

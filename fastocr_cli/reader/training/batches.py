@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.training.fonts import Face
+from fastocr_cli.reader.training.fonts import Face, is_usual
 from fastocr_cli.reader.training.found import found_page
 from fastocr_cli.reader.training.pages import Page
 from fastocr_cli.reader.training.samples import IGNORE, Sample, crop_sample, whole_sample
@@ -56,13 +56,16 @@ PHASES = {
 class Sources:
     """Where pages come from: faces to typeset with, documents to open.
 
-    clean: share of the crops that stay as the printer meant them.
+    clean: share of the crops that stay as the printer meant them. share_usual: pages set in faces
+    that documents are mostly set in, whatever the number of others: readers of many display faces
+    grow worse at scans of print.
     """
 
     faces: Sequence[Face]
     documents: Sequence[Path]
     held_out: bool = False
     share_found: float = 0.3
+    share_usual: float = 0.5
     clean: float = 0.33
 
     def page(self, rng: random.Random) -> Page:
@@ -73,7 +76,10 @@ class Sources:
         if self.documents and rng.random() < self.share_found:
             return found_page(rng, self.documents, em_px)
         prose = rng.choices(_PROSE_SHARES, _PROSE_WEIGHTS)[0]
-        return typeset_page(rng, self.faces, em_px, held_out=self.held_out, prose_share=prose)
+        faces = self.faces
+        if rng.random() < self.share_usual:
+            faces = [face for face in faces if is_usual(face)] or faces
+        return typeset_page(rng, faces, em_px, held_out=self.held_out, prose_share=prose)
 
 
 @dataclass(frozen=True)

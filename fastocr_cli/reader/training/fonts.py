@@ -16,6 +16,15 @@ import pymupdf
 HELD_OUT_FAMILIES = ("vollkorn", "tribun", "clear sans", "essays1743", "compagnon")
 """Never trained on: the evaluation's unseen fonts."""
 
+_USUAL = (
+    *("liberation", "nimbus", "tex gyre", "latin modern", "cmu", "c059", "p052", "urw bookman"),
+    *("stix", "freeserif", "freesans", "dejavu", "carlito", "caladea", "roboto", "open sans"),
+    *("lato", "inter", "eb garamond", "libertine", "old standard", "century", "gentium", "charis"),
+    *("pt serif", "pt sans", "courier prime", "arimo", "tinos", "cousine", "noto sans"),
+    *("noto serif", "source sans", "source serif", "crimson", "libre baskerville", "merriweather"),
+)
+"""Families, and their clones, that most documents and old prints are set in."""
+
 _UNSUITABLE = (
     *("math", "symbol", "emoji", "dingbat", "initial", "d050", "keyboard", "z003", "chancery"),
     *("outline", "dunhill", "upright italic", "unslanted", "tamil", "jazz", "variable", "black"),
@@ -76,6 +85,10 @@ def _is_text_face(face: Face) -> bool:
 
 def is_held_out(face: Face) -> bool:
     return any(name in face.family.lower() for name in HELD_OUT_FAMILIES)
+
+
+def is_usual(face: Face) -> bool:
+    return face.family.lower().startswith(_USUAL)
 
 
 def training_faces() -> tuple[Face, ...]:

@@ -18,7 +18,7 @@ Grey = npt.NDArray[np.uint8]
 
 def degraded(rng: random.Random, grey: Grey) -> Grey:
     """As from a scanner, or from a scanner and a copier before it."""
-    return scanned(rng, photocopied(rng, grey) if rng.random() < 0.3 else grey)
+    return scanned(rng, photocopied(rng, grey) if rng.random() < 0.45 else grey)
 
 
 def scanned(rng: random.Random, grey: Grey) -> Grey:

@@ -1,7 +1,7 @@
-"""English text to set on synthetic pages, and text without a language prior.
+"""Text to set on synthetic pages, and text without a language prior.
 
-Sources are documentation and quotation files installed from Debian packages; the split into
-training and held-out is by file, so that "unseen text" means unseen files.
+Sources are documentation and quotation files installed from Debian packages; the split of the
+English ones into training and held-out is by file, so that "unseen text" means unseen files.
 """
 
 from __future__ import annotations
@@ -25,6 +25,14 @@ SOURCES = (
     "/usr/share/doc/jargon-text/*",
     "/usr/share/doc/miscfiles/**/*",
 )
+SOURCES_ABROAD = (
+    "/usr/share/games/fortunes/de/*",
+    "/usr/share/games/fortunes/es/*",
+    "/usr/share/debian-reference/*.[defip][erst].html",
+    "/usr/share/doc/debian/FAQ/*.??.txt.gz",
+)
+"""German, French, Spanish, Italian, Portuguese and Dutch, for their accents stand on all sorts of
+letters; to train on only, and none needs to be there."""
 _OFFENSIVE = ("men-women", "ethnic", "drugs", "politics", "art", "ascii-art", "sex", "racism")
 _HELD_OUT_PERCENT = 4
 
@@ -50,6 +58,14 @@ def paragraphs(held_out: bool) -> tuple[str, ...]:
     if not found:
         raise FileNotFoundError(f"no text under any of {', '.join(SOURCES)}")
     return tuple(found)
+
+
+@cache
+def paragraphs_abroad() -> tuple[str, ...]:
+    """The same in other languages than English."""
+    paths = (path for one in SOURCES_ABROAD for path in sorted(Path("/").glob(one.lstrip("/"))))
+    found = (text for path in paths if path.is_file() for text in _paragraphs_of(path))
+    return tuple(dict.fromkeys(found))
 
 
 def _paragraphs_of(path: Path) -> Iterator[str]:
@@ -161,13 +177,18 @@ def unpredictable(rng: random.Random, length: int) -> str:
     return " ".join(pieces)
 
 
-_STUTTERED_SHARE = 0.15
-"""Passages in which letters are doubled at random, so that ll is told from l by its ink alone."""
+_ABROAD_SHARE = 0.2
+"""Passages in other languages than English."""
+_STUTTERED_SHARE, _STUTTERED = 0.25, 0.07
+"""Passages in which characters are repeated at random, so that ll is told from l by its ink alone;
+and the share of their characters that are."""
 
 
 def passage(rng: random.Random, length: int, *, held_out: bool) -> str:
     """About `length` characters of prose, with typographic quotes and dashes half of the time."""
     source = paragraphs(held_out)
+    if not held_out and rng.random() < _ABROAD_SHARE:
+        source = paragraphs_abroad() or source
     text = rng.choice(source)
     while len(text) < length:
         text += " " + rng.choice(source)
@@ -180,8 +201,12 @@ def passage(rng: random.Random, length: int, *, held_out: bool) -> str:
 
 
 def _stuttered(rng: random.Random, text: str) -> str:
-    """Some letters written twice where no word has them twice."""
-    return "".join(c * 2 if c.isalpha() and rng.random() < 0.06 else c for c in text)
+    """Some letters and digits written twice or more where no word has them twice."""
+    pieces = []
+    for c in text:
+        is_repeated = c.isalnum() and rng.random() < _STUTTERED
+        pieces.append(c * rng.choice((2, 2, 3, 4)) if is_repeated else c)
+    return "".join(pieces)
 
 
 def typographic(text: str) -> str:
