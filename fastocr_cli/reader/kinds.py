@@ -32,7 +32,9 @@ _TABLE_STEP, _ROW_STEP, _ROW_GAP = 4.3 * EM_ROWS, 2.25 * EM_ROWS, 1.7
 above in it."""
 _COLUMN_ROWS = 7 * EM_ROWS
 """Rows above and below a line within which others tell how wide its column is."""
-_SPACE = 0.3 * EM
+_SPACE, _ENTRY_GAP = 0.3 * EM, 3 * EM
+"""Columns between two words, usually; and, at least, before what is set to the right end of a
+line."""
 _TELLING_ROOM = 2 * EM
 """Columns that were left in the line above beyond the first word: each so many make it e times
 less likely that this one goes on."""
@@ -77,7 +79,8 @@ def _chances(lines: Sequence[TextLine], i: int, step: float, heading: LineKind |
     chances[[_at(kind) for kind in v.TABULAR]] = 0.0
     if is_monospaced(line.words) is False:
         chances[_at(LineKind.CODE)] = 0.0
-    if above is None or above.cells or not _is_below(above, line, step):
+    is_entry = _has_gap(line) or (above is not None and _has_gap(above))
+    if above is None or above.cells or is_entry or not _is_below(above, line, step):
         chances[_at(LineKind.LINE)] = 0.0
     else:
         chances[_at(LineKind.LINE)] *= np.exp(-_room(above, line, lines) / _TELLING_ROOM)
@@ -88,6 +91,12 @@ def _chances(lines: Sequence[TextLine], i: int, step: float, heading: LineKind |
         chances *= _SIZE_TELLS
         chances[_at(heading)] += 1.0
     return chances
+
+
+def _has_gap(line: TextLine) -> bool:
+    """Whether something is set to its right end, as the date of an entry or the number of a page;
+    it is all there is of it."""
+    return any(right.start - left.stop >= _ENTRY_GAP for left, right in pairwise(line.words))
 
 
 def _at(kind: LineKind) -> int:

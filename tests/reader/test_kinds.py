@@ -63,6 +63,14 @@ def test_what_stands_far_below_begins_something() -> None:
     assert all(chances[0] > 0 for chances in line_kinds(double_spaced)[1:])
 
 
+def test_entries_with_a_date_at_the_right_are_not_joined() -> None:
+    def entry(row: float, text: str, date: str) -> TextLine:
+        return TextLine(set_words(row, text) + set_words(row, date, start=400))
+
+    entries = [entry(3, "MSc Statistics", "2012 – 2014"), entry(4.3, "BSc Geology", "2008 – 2012")]
+    assert kinds(*entries, line(5.6, FULL))[1:] == [LineKind.PARAGRAPH] * 2
+
+
 def test_no_heading_is_made_of_code_or_a_short_last_line() -> None:
     body = [line(6 + 1.3 * i, FULL) for i in range(4)]
     assert is_monospaced(line(3, "if i in list: fail(i)", even=True).words)
