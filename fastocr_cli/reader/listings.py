@@ -35,31 +35,30 @@ _FLUSH, _SAME_PLACE = 4, 2.5
 """Columns between the beginnings of two lines of one paragraph, and of the next two at the same
 place of a listing, at most."""
 _MARKS = frozenset('(){}[]<>=_\\"“”;:#*&|@^~$/')
-_BARE = _MARKS | set(".,")
+_BARE = _MARKS | set(".,%")
 _BRACKETS = frozenset("(){}[]<>=_\\")
 _FEWEST, _MARKED, _FEWEST_LINES, _FEWEST_BRACKETS = 12, 0.02, 3, 2
 """Characters of a listing, and the share that are marks of code rather than of prose, at least; and
 lines, or brackets in fewer."""
-_MOST = 0.75
-"""Share of a page's characters that is monospaced where the page is typewritten, not code."""
+_MOST, _BRACKETED = 0.75, 0.03
+"""Share of a page's characters that is monospaced where the page is typewritten, or nothing but
+code; and share of them that are brackets and the like in code, at least."""
 
 
 class _Chain:
-    """Words joined from left to right."""
+    """Words joined from left to right.
+
+    code: what follows the number of a line, which may be in another face; text: its characters.
+    """
 
     def __init__(self, words: Sequence[Word]) -> None:
-        self.words = words
-        self.spacing = Spacing(words)
+        is_numbered = len(words) > 1 and words[0].text.isdecimal()
+        self.words, self.code = words, words[is_numbered:]
+        self.spacing = Spacing(self.code)
         self.row = fmean(word.height for word in words)
         self.start, self.stop = words[0].start, words[-1].stop
-        self.first = words[0].glyphs[0].middle
-        self.text = "".join(word.text for word in words)
-
-    @property
-    def unnumbered(self) -> str:
-        """Its text without the number of a line."""
-        first, *rest = (word.text for word in self.words)
-        return "".join(rest) if rest and first.isdecimal() else self.text
+        self.first = self.code[0].glyphs[0].middle
+        self.text = "".join(word.text for word in self.code)
 
 
 class _Listing:
@@ -101,23 +100,24 @@ class _Listing:
     def holds(self, chain: _Chain) -> bool:
         """Whether a chain that cannot be told by itself is a line of it, or some of one."""
         is_marked = not _MARKS.isdisjoint(chain.text)
-        is_bracket = _BARE.issuperset(chain.unnumbered)
-        is_told = chain.spacing.steps >= _SOME_STEPS and (is_marked or chain.spacing.misfit <= EVEN)
+        is_bracket = _BARE.issuperset(chain.text)
+        steps, spacing = chain.spacing.steps, chain.spacing
+        is_told = (is_marked and steps > 1) or (steps >= _SOME_STEPS and spacing.misfit <= EVEN)
         away = max(self.top - chain.row, chain.row - self.bottom)
         if away > (_BLANK_ROWS if is_told else _LINE_ROWS if is_bracket else 0):
             return False
         places = (chain.first - np.array([one.first for one in self.chains])) / self.pitch
         is_on_place = float(np.median(np.abs(places - np.round(places)))) <= _ON_PLACE
-        misfit = abs(chain.spacing.pitch - self.pitch) / self.pitch
-        is_alike = chain.spacing.steps < _SOME_STEPS or misfit <= _PERHAPS_SAME
+        misfit = abs(spacing.pitch - self.pitch) / self.pitch
+        is_alike = steps < _SOME_STEPS or misfit <= _PERHAPS_SAME
         if not is_on_place or not is_alike or chain.start > self.right + EM:
             return False
         place = float(places.max())  # from the leftmost
         if is_bracket:
             return place >= -_INDENT
-        if chain.spacing.steps < FEW_STEPS:
+        if steps < FEW_STEPS:
             return place >= (-_INDENT if is_told and is_marked else -0.5)
-        return place > 0.5 and chain.spacing.steps < _MANY_STEPS and is_marked
+        return place > 0.5 and steps < _MANY_STEPS and is_marked
 
     @property
     def is_code(self) -> bool:
@@ -143,8 +143,7 @@ def listings(chains: Sequence[Sequence[Word]], behind: Collection[Word]) -> list
     """Of each listing its lines from the top, as the numbers of the chains in them from left to
     right. behind: words that begin columns of text for certain."""
     all_chains = sorted(map(_Chain, chains), key=lambda chain: (chain.row, chain.start))
-    letters = sum(len(chain.text) for chain in all_chains)
-    if sum(len(chain.text) for chain in all_chains if chain.spacing.is_even) > _MOST * letters:
+    if _is_typewritten(all_chains):
         return []
     found: list[_Listing] = []
     runs, left = _runs(all_chains, behind)
@@ -157,6 +156,14 @@ def listings(chains: Sequence[Sequence[Word]], behind: Collection[Word]) -> list
         for one in found
         if one.is_code and (len(one.chains) > 1 or _stands_alone(one.chains[0], all_chains))
     ]
+
+
+def _is_typewritten(chains: Sequence[_Chain]) -> bool:
+    """Whether a page is monospaced without being code."""
+    letters = sum(len(chain.text) for chain in chains)
+    even = "".join(chain.text for chain in chains if chain.spacing.is_even)
+    brackets = sum(character in _BRACKETS for character in even)
+    return len(even) > _MOST * letters and brackets < _BRACKETED * len(even)
 
 
 def first_cells(lines: Sequence[Word]) -> list[int]:

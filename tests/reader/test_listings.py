@@ -72,7 +72,12 @@ def test_what_is_typewritten_among_prose_is_not_all_code(lines: list[str]) -> No
 
 
 def test_a_typewritten_page_is_no_listing() -> None:
-    assert code_of(page([PROSE, "", *FUNCTION, PROSE])) == []
+    letter = ["Mr John Archer", "12 Mill Lane (Rear)", "", "Dear John,", "", *[PROSE[:50]] * 6]
+    assert code_of(page(letter)) == []
+
+
+def test_a_page_of_nothing_but_code_is_one() -> None:
+    assert code_of(page(FUNCTION + FUNCTION)) == [words_of(FUNCTION + FUNCTION)]
 
 
 def test_words_of_prose_in_a_monospaced_face_are_no_listing() -> None:
