@@ -35,6 +35,9 @@ _COLUMN_ROWS = 7 * EM_ROWS
 _SPACE, _ENTRY_GAP = 0.3 * EM, 3 * EM
 """Columns between two words, usually; and, at least, before what is set to the right end of a
 line."""
+_LABEL, _FLUSH, _GOES_ON = 4, 4, 0.2
+"""Characters of a label before an item; columns between the beginnings of two items' texts; and
+the chance that a line goes on with the item above, at most, if it is an item itself."""
 _TELLING_ROOM = 2 * EM
 """Columns that were left in the line above beyond the first word: each so many make it e times
 less likely that this one goes on."""
@@ -87,6 +90,8 @@ def _chances(lines: Sequence[TextLine], i: int, step: float, heading: LineKind |
     if line.has_bullet:
         chances *= _BULLET_TELLS
         chances[_at(LineKind.ITEM)] += 1.0
+    elif chances[_at(LineKind.LINE)] < _GOES_ON and above and _lost_its_bullet(above, line):
+        chances[_at(LineKind.ITEM)] += chances.max()
     elif heading is not None and int(chances.argmax()) != _at(LineKind.CODE):
         chances *= _SIZE_TELLS
         chances[_at(heading)] += 1.0
@@ -95,8 +100,14 @@ def _chances(lines: Sequence[TextLine], i: int, step: float, heading: LineKind |
 
 def _has_gap(line: TextLine) -> bool:
     """Whether something is set to its right end, as the date of an entry or the number of a page;
-    it is all there is of it."""
-    return any(right.start - left.stop >= _ENTRY_GAP for left, right in pairwise(line.words))
+    it is all there is of it. What follows a bullet or a number goes on."""
+    words = line.words[len(line.words[0].glyphs) <= _LABEL :]
+    return any(right.start - left.stop >= _ENTRY_GAP for left, right in pairwise(words))
+
+
+def _lost_its_bullet(above: TextLine, line: TextLine) -> bool:
+    """Whether it begins where the text of the item above does."""
+    return above.has_bullet and abs(line.start - above.words[1].start) <= _FLUSH
 
 
 def _at(kind: LineKind) -> int:

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import groupby
 
+from fastocr_cli.reader.indentation import Placed, spaced
 from fastocr_cli.reader.literal import literal, literal_line
 from fastocr_cli.reader.nesting import Nesting
-from fastocr_cli.reader.spacing import Placed, spaced
 
 CELL_PX = 16
 USUAL_EM_PX = 23.0

@@ -63,6 +63,15 @@ def test_what_stands_far_below_begins_something() -> None:
     assert all(chances[0] > 0 for chances in line_kinds(double_spaced)[1:])
 
 
+def test_an_item_may_have_lost_its_bullet() -> None:
+    first, text = line(3, "• with a stamp"), line(3, "• with a stamp").words[1].start
+    signed = line(4.3, "signed", start=text)
+    assert kinds(first, signed, line(5.6, FULL))[1] is LineKind.ITEM
+    assert kinds(first, line(4.3, "signed"), line(5.6, FULL))[1] is LineKind.PARAGRAPH
+    full = line(3, "• " + FULL)
+    assert kinds(full, line(4.3, "and more", start=text), full)[1] is LineKind.LINE
+
+
 def test_entries_with_a_date_at_the_right_are_not_joined() -> None:
     def entry(row: float, text: str, date: str) -> TextLine:
         return TextLine(set_words(row, text) + set_words(row, date, start=400))

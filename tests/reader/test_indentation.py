@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastocr_cli.reader.spacing import Placed, spaced
+from fastocr_cli.reader.indentation import Placed, spaced
 
 PYTHON = """\
 import time
