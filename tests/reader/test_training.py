@@ -438,6 +438,14 @@ def test_some_passages_to_learn_from_repeat_letters_at_random() -> None:
     assert re.search(r"(.)\1\1", stuttered)
 
 
+def test_code_to_learn_from_is_some_of_a_program() -> None:
+    lines = texts.program(random.Random(5), 8).split("\n")
+    assert 1 < len(lines) <= 8
+    assert max(map(len, lines)) <= 50
+    assert any(not line.startswith(" ") for line in lines)
+    assert texts.program(random.Random(5), 8).split("\n") == lines
+
+
 def test_some_passages_to_learn_from_are_in_other_languages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

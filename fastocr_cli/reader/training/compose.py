@@ -29,6 +29,9 @@ _CODE_PATTERNS = (
     *("\\{0}{{{1}}}", "{0}_{1} += {3} * {2}", '<{0} {1}="{2}">', "// {0} {1} {2}"),
 )
 
+_PROGRAMS = 0.6
+"""Code that is some of a program, in training."""
+
 
 class PieceKind(Enum):
     PARAGRAPH = auto()
@@ -180,6 +183,9 @@ class Composer:
         return " ".join(self.rng.choices(texts.words(), k=self.rng.choice([1, 1, 2])))
 
     def _code(self) -> Piece:
+        if not self.held_out and self.rng.random() < _PROGRAMS:
+            program = texts.program(self.rng, self.rng.randint(3, 16))
+            return self._block(PieceKind.CODE, self._drawable(program, self.faces[2]))
         lines = []
         for _ in range(self.rng.randint(1, 6)):
             words = self.rng.choices(texts.words(), k=3)

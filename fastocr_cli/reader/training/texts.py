@@ -12,6 +12,7 @@ import html
 import random
 import re
 import string
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -179,6 +180,9 @@ def unpredictable(rng: random.Random, length: int) -> str:
 
 _ABROAD_SHARE = 0.2
 """Passages in other languages than English."""
+PROGRAMS = Path(random.__file__).parent
+"""The standard library: code as people write it, with its quotes and brackets."""
+_CODE_WIDTH = 50
 _STUTTERED_SHARE, _STUTTERED = 0.25, 0.07
 """Passages in which characters are repeated at random, so that ll is told from l by its ink alone;
 and the share of their characters that are."""
@@ -198,6 +202,19 @@ def passage(rng: random.Random, length: int, *, held_out: bool) -> str:
     if not held_out and rng.random() < _STUTTERED_SHARE:
         text = _stuttered(rng, text)
     return typographic(text) if rng.random() < 0.5 else text
+
+
+@cache
+def _programs() -> tuple[Path, ...]:
+    return tuple(sorted(PROGRAMS.glob("*.py")))
+
+
+def program(rng: random.Random, lines: int) -> str:
+    """So many lines of a program that follow each other, cut where a column of text may end."""
+    source = rng.choice(_programs()).read_text(encoding="utf-8").expandtabs(8).split("\n")
+    first = rng.randrange(max(1, len(source) - lines))
+    some = textwrap.dedent("\n".join(source[first : first + lines])).strip("\n")
+    return "\n".join(line[:_CODE_WIDTH].rstrip() for line in some.split("\n"))
 
 
 def _stuttered(rng: random.Random, text: str) -> str:
