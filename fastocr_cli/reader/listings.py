@@ -40,6 +40,8 @@ _BRACKETS = frozenset("(){}[]<>=_\\")
 _FEWEST, _MARKED, _FEWEST_LINES, _FEWEST_BRACKETS = 12, 0.02, 3, 2
 """Characters of a listing, and the share that are marks of code rather than of prose, at least; and
 lines, or brackets in fewer."""
+_DIGITS = 0.35
+"""Share of them that are digits, at most; tables of numbers have more."""
 _MOST, _BRACKETED = 0.75, 0.03
 """Share of a page's characters that is monospaced where the page is typewritten, or nothing but
 code; and share of them that are brackets and the like in code, at least."""
@@ -121,12 +123,13 @@ class _Listing:
 
     @property
     def is_code(self) -> bool:
-        """Whether what it says looks like code as well, not like an address that is typewritten."""
+        """Whether what it says looks like code as well, not like an address or a table that is
+        typewritten."""
         text = "".join(chain.text for chain in self.chains)
-        marks = sum(character in _MARKS for character in text)
-        brackets = sum(character in _BRACKETS for character in text)
-        is_block = len(self.chains) >= _FEWEST_LINES or brackets >= _FEWEST_BRACKETS
-        return is_block and len(text) >= _FEWEST and marks >= _MARKED * len(text)
+        marks, brackets = (sum(c in some for c in text) for some in (_MARKS, _BRACKETS))
+        is_block = len(list(self.levels())) >= _FEWEST_LINES or brackets >= _FEWEST_BRACKETS
+        is_marked = len(text) >= _FEWEST and marks >= _MARKED * len(text)
+        return is_block and is_marked and sum(map(str.isdecimal, text)) < _DIGITS * len(text)
 
     def levels(self) -> Iterator[list[_Chain]]:
         """Its lines from the top, each from left to right."""

@@ -65,6 +65,7 @@ def test_a_listing_holds_its_short_lines_and_no_prose() -> None:
         ["Mr John Archer", "12 Mill Lane", "Oldham"],
         ["an.archer@example.com", "https://example.com/archer"],
         ["1,204.50 3,310.00 4,514.50"],
+        ["No. Ref. | 1842 |", "120 843.6 | 1259* |", "130 912.7 | 1300* |"],
     ],
 )
 def test_what_is_typewritten_among_prose_is_not_all_code(lines: list[str]) -> None:
