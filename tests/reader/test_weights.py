@@ -42,3 +42,33 @@ def test_notes_in_small_type_are_read(tmp_path: Path) -> None:
     document.save(tmp_path / "notes.pdf")
     (result,) = parse(tmp_path / "notes.pdf")
     assert character_error_rate(result.markdown, body + " ".join(note)) < 0.01
+
+
+@pytest.mark.slow
+def test_code_among_prose_is_a_listing(tmp_path: Path) -> None:
+    prose = (
+        "Requests are sent again when nothing came back, up to three times, and then given up. " * 2
+    )
+    code = """\
+def fetch(session, url, retries):
+    for attempt in range(retries):
+        try:
+            return session.get(url)
+        except Timeout:
+            continue
+
+    return None"""
+    document = pymupdf.open()
+    page = document.new_page()
+    page.insert_textbox((72, 72, 523, 120), prose, fontsize=11, fontname="tiro")
+    for i, line in enumerate(code.split("\n")):
+        page.insert_text((72, 150 + 13 * i), line, fontsize=9.5, fontname="cour")
+    page.insert_textbox((72, 270, 523, 320), prose, fontsize=11, fontname="tiro")
+    document.save(tmp_path / "code.pdf")
+    (result,) = parse(tmp_path / "code.pdf")
+    before, listing, after = result.markdown.split("```")
+    assert [len(line) - len(line.lstrip()) for line in listing.strip("\n").split("\n")] == [
+        len(line) - len(line.lstrip()) for line in code.split("\n")
+    ]
+    assert character_error_rate(listing, code) < 0.04
+    assert character_error_rate(before + after, prose * 2) < 0.02
