@@ -210,7 +210,7 @@ class Evidence:
                     continue
                 taken[row, span] = True
                 kept.append(word)
-        return _without_echoes(kept)
+        return self._without_echoes(kept)
 
     def _words_of(self, row: int) -> list[Word]:
         glyphs, pitches = self._glyphs[row]
@@ -356,6 +356,24 @@ class Evidence:
         is_faint = float(self._certainty[word.row, span].mean()) < _FAINT
         return is_faint and beside < _CLEAR < float(blank[word.row, span].mean())
 
+    def _without_echoes(self, words: Sequence[Word]) -> list[Word]:
+        """Words but for those that are a piece of one in the same place, seen in the row beside. In
+        a line of its own a word may stand below its like."""
+        start, stop, height = (
+            np.array([(w.start, w.stop, w.height) for w in words]).reshape(-1, 3).T
+        )
+        shared = np.minimum(stop[:, None], stop) - np.maximum(start[:, None], start)
+        is_on = (2 * shared > (stop - start)[:, None]) & (
+            np.abs(height[:, None] - height) < _SAME_HEIGHT
+        )
+        echoes = {
+            i
+            for i, j in np.argwhere(is_on).tolist()
+            if _is_piece(words[i].text, words[j].text)
+            and (words[i].row == words[j].row or self._is_copy(words[i], words[j].row))
+        }
+        return [word for i, word in enumerate(words) if i not in echoes]
+
     @cached_property
     def _pairs(self) -> Floats:
         """What two columns show together, [rows, 4 * columns, characters] without nothing: the same
@@ -367,17 +385,6 @@ class Evidence:
         span = slice(span.start // _PAIR, -(-span.stop // _PAIR))
         own = self._pairs[row, span]
         return float(np.minimum(own, self._pairs[other, span]).sum() / own.sum())
-
-
-def _without_echoes(words: Sequence[Word]) -> list[Word]:
-    """Words but for those that are a piece of one in the same place, seen in the row beside."""
-    start, stop, height = np.array([(w.start, w.stop, w.height) for w in words]).reshape(-1, 3).T
-    shared = np.minimum(stop[:, None], stop) - np.maximum(start[:, None], start)
-    is_on = (2 * shared > (stop - start)[:, None]) & (
-        np.abs(height[:, None] - height) < _SAME_HEIGHT
-    )
-    echoes = {i for i, j in np.argwhere(is_on).tolist() if _is_piece(words[i].text, words[j].text)}
-    return [word for i, word in enumerate(words) if i not in echoes]
 
 
 def _is_piece(text: str, whole: str) -> bool:

@@ -152,6 +152,11 @@ def test_a_piece_of_a_word_in_the_row_beside_is_not_read_again() -> None:
     assert words_of(seen) == ["abcd", "and", "more", "of", "it"]
 
 
+def test_a_word_may_stand_below_its_like() -> None:
+    seen = page_of((2, 3, "the margin and then"), (3, 3, "it was, in one week"))
+    assert words_of(seen) == ["the", "margin", "and", "then", "it", "was,", "in", "one", "week"]
+
+
 def test_two_lines_may_begin_with_the_same_word() -> None:
     seen = page_of((2, 3, "Invoice number: A"), (3, 3, "Invoice date: 1 June"))
     assert words_of(seen) == ["Invoice", "number:", "A", "Invoice", "date:", "1", "June"]
