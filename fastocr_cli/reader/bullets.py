@@ -31,6 +31,11 @@ def are_marked(lines: Sequence[Line]) -> list[bool]:
     ]
 
 
+def has_bullet(line: Line) -> bool:
+    """Whether it begins with the mark that stands before nothing but the items of a list."""
+    return len(line) > 1 and line[0].mark == v.BULLET
+
+
 def _seems_marked(line: Line) -> bool:
     mark, text = line[:2]
     is_mark = mark.mark == v.UNKNOWN or mark.mark in _LOOK_ALIKES
@@ -49,5 +54,4 @@ def _is_told(mark: Word, marked: Sequence[Word]) -> bool:
 
 def _is_below(line: Line, above: Line) -> bool:
     """Whether it stands below an item with a bullet, further in."""
-    has_bullet = len(above) > 1 and above[0].mark == v.BULLET
-    return has_bullet and line[0].start >= above[1].start - _FLUSH
+    return has_bullet(above) and line[0].start >= above[1].start - _FLUSH

@@ -16,7 +16,6 @@ import numpy as np
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import EM, EM_ROWS, Floats
 from fastocr_cli.reader.layout import TextLine
-from fastocr_cli.reader.monospaced import is_monospaced
 from fastocr_cli.reader.other_sizes import type_size
 from fastocr_cli.reader.vocabulary import LineKind
 
@@ -80,7 +79,7 @@ def _chances(lines: Sequence[TextLine], i: int, step: float, heading: LineKind |
         return chances
     chances += line.words[0].kinds + _FLOOR
     chances[[_at(kind) for kind in v.TABULAR]] = 0.0
-    if is_monospaced(line.words) is False:
+    if line.is_monospaced is False:
         chances[_at(LineKind.CODE)] = 0.0
     is_entry = _has_gap(line) or (above is not None and _has_gap(above))
     if above is None or above.cells or is_entry or not _is_below(above, line, step):
@@ -154,7 +153,7 @@ def _headings(lines: Sequence[TextLine], step: float) -> list[LineKind | None]:
     letters = [sum(len(word.glyphs) for word in line.words) for line in lines]
     usual = _weighted_median(sizes, letters)
     levels = [
-        None if line.cells or is_monospaced(line.words) else _level(size / usual)
+        None if line.cells or line.is_monospaced else _level(size / usual)
         for size, line in zip(sizes, lines, strict=True)
     ]
     found: list[LineKind | None] = []

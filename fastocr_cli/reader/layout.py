@@ -24,11 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.bullets import are_marked
+from fastocr_cli.reader.bullets import are_marked, has_bullet
 from fastocr_cli.reader.evidence import EM, EM_ROWS, LIKELY, Word
 from fastocr_cli.reader.grids import Cell, cells_of_tables
 from fastocr_cli.reader.gutters import behind_gutters
 from fastocr_cli.reader.listings import first_cells, listings
+from fastocr_cli.reader.monospaced import is_monospaced
 from fastocr_cli.reader.rules import behind_rules
 from fastocr_cli.reader.vocabulary import TABULAR, LineKind
 
@@ -103,7 +104,12 @@ class TextLine:
 
     @property
     def has_bullet(self) -> bool:
-        return self.is_marked or (len(self.words) > 1 and self.words[0].mark == v.BULLET)
+        return self.is_marked or has_bullet(self.words)
+
+    @cached_property
+    def is_monospaced(self) -> bool | None:
+        """None where there are too few characters to tell."""
+        return is_monospaced(self.words)
 
     @property
     def begins_line(self) -> float:

@@ -213,8 +213,7 @@ def _filled(listing: _Listing, left: Sequence[_Chain]) -> list[_Chain]:
             listing.add(chain)
         left = [chain for chain in left if chain not in held]
     numbers = [chain for chain in left if any(_numbers(chain, line) for line in listing.chains)]
-    for chain in numbers:
-        listing.chains.append(chain)
+    listing.chains += numbers  # which may stand well to the left of it: they widen nothing
     return [chain for chain in left if chain not in numbers]
 
 

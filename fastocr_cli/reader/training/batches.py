@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,10 @@ class Sources:
     share_usual: float = 0.5
     clean: float = 0.33
 
+    @cached_property
+    def _usual_faces(self) -> Sequence[Face]:
+        return [face for face in self.faces if is_usual(face)] or self.faces
+
     def page(self, rng: random.Random) -> Page:
         return reshaped(rng, self._as_set(rng))
 
@@ -76,9 +81,7 @@ class Sources:
         if self.documents and rng.random() < self.share_found:
             return found_page(rng, self.documents, em_px)
         prose = rng.choices(_PROSE_SHARES, _PROSE_WEIGHTS)[0]
-        faces = self.faces
-        if rng.random() < self.share_usual:
-            faces = [face for face in faces if is_usual(face)] or faces
+        faces = self._usual_faces if rng.random() < self.share_usual else self.faces
         return typeset_page(rng, faces, em_px, held_out=self.held_out, prose_share=prose)
 
 
