@@ -26,12 +26,15 @@ def as_the_page_bears_out(
     """The reader's own rules of order, as the library's `generate` takes them."""
     with torch.inference_mode():
         prefilled = adapter.model(input_ids=prompt.input_ids, **prompt.features)
+    order = adapter.new_bias(prefilled, aided=True)
+    assert order is not None
+    known = prompt.length
 
     def process(input_ids: Tensor, scores: Tensor) -> Tensor:
-        order = adapter.new_bias(prefilled, aided=True)
-        assert order is not None
-        for token in input_ids[0, prompt.length :].tolist():
+        nonlocal known
+        for token in input_ids[0, known:].tolist():
             order.add(token)
+        known = input_ids.shape[1]
         return scores + torch.from_numpy(order.bias())
 
     return process

@@ -40,12 +40,15 @@ def test_thin_strokes_are_ink() -> None:
     """Of a light face what rises and descends may be grey all along."""
     document = pymupdf.open()
     page = document.new_page()
+    times = pymupdf.Font("tiro")
+    black, grey_ink = (pymupdf.TextWriter(page.rect, color=3 * (shade,)) for shade in (0.0, 0.61))
     for row in range(30):
-        x, y = 60.0, 80 + 18.0 * row
+        end = pymupdf.Point(60, 80 + 18 * row)
         for letter in "humble people play the long flute by the old dyke " * 2:
-            shade = 0.61 if letter in "hbdlptyfgk" else 0.0
-            page.insert_text((x, y), letter, fontsize=10, fontname="tiro", color=3 * (shade,))
-            x += pymupdf.get_text_length(letter, "tiro", 10)
+            writer = grey_ink if letter in "hbdlptyfgk" else black
+            _, end = writer.append(end, letter, times, 10)
+    for writer in (black, grey_ink):
+        writer.write_text(page)
     pixmap = page.get_pixmap(dpi=216, colorspace=pymupdf.csGRAY)
     grey = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.width)
     assert Ink.of(grey).em == pytest.approx(30, rel=0.15)
