@@ -22,6 +22,8 @@ _TALLEST_LETTER = 1.2
 """Ems; brackets and bars are the tallest."""
 _WIDEST_LETTER = 3.0
 """Ems; letters that touch are no wider."""
+_SLENDER = 30.0
+"""How many times as tall as it is thick a rule is, at least; hardly any letter is."""
 _LARGEST_BAR = 0.12
 """Bars taller than this share of the page are pictures."""
 
@@ -54,11 +56,20 @@ class Ink:
         """The usual em of the page's text in px, None where no text is seen."""
         if not self.mask.any():
             return None
-        ink = self.faint  # broken strokes would make text look smaller than it is
-        guess = _bar_em(ink, max(8.0, ink.shape[1] / 60))  # only says how far to smear
+        # Broken strokes would make text look smaller than it is.
+        ink, any_em = self.faint, max(8.0, self.mask.shape[1] / 60)  # says how far to smear
+        starts, stops = vertical_runs(ink)
+        # A table's sides, smeared, may be taller than all its text.
+        is_rule = _are_rules(ink, starts, stops, _TALLEST_LETTER * any_em)
+        if is_rule.any():
+            ink = ink & ~_of_runs(starts[is_rule], stops[is_rule], ink.shape)
+        guess = _bar_em(ink, any_em)
         em = guess and _bar_em(ink, guess)
-        # Frames can only have made it look larger.
-        return em and min(em, _bar_em(without_frames(ink, em), em) or em)
+        if em is None:
+            return None
+        is_frame = is_rule | (stops - starts > _TALLEST_LETTER * em)
+        ink = self.faint & ~_of_runs(starts[is_frame], stops[is_frame], ink.shape)
+        return min(em, _bar_em(ink, em) or em)  # frames can only have made it look larger
 
 
 def paper_level(grey: Grey) -> float:
@@ -100,10 +111,33 @@ def tall_runs(mask: Bools, least: float) -> Bools:
     """Of a mask the vertical runs of more than so many px."""
     starts, stops = vertical_runs(mask)
     is_tall = stops - starts > least
-    turns = np.zeros(mask.size + 1, np.int8)
-    turns[starts[is_tall]] += 1
-    turns[stops[is_tall]] -= 1
-    return np.cumsum(turns[:-1], dtype=np.int8).reshape(mask.T.shape).T.astype(bool)
+    return _of_runs(starts[is_tall], stops[is_tall], mask.shape)
+
+
+def _are_rules(mask: Bools, starts: Ints, stops: Ints, least: float) -> Bools:
+    """Which vertical runs are more than so many px, and slender where most of each is."""
+    is_rule = stops - starts > least
+    if not is_rule.any():
+        return is_rule
+    starts, lengths = starts[is_rule], (stops - starts)[is_rule]
+    most = np.ceil(lengths / _SLENDER).astype(int)
+    sums = np.cumsum(np.pad(mask, ((0, 0), (1, 0))), axis=1, dtype=np.int32)
+    slender = np.zeros(len(starts), int)
+    for share in (0.25, 0.5, 0.75):  # at one of them something may cross it
+        x, y = np.divmod((starts + share * lengths).astype(int), len(mask))
+        left, right = np.maximum(x - most, 0), np.minimum(x + most + 1, mask.shape[1])
+        slender += (sums[y, x + 1] - sums[y, left] <= most) & (sums[y, right] - sums[y, x] <= most)
+    is_rule[is_rule] = slender >= 2
+    return is_rule
+
+
+def _of_runs(starts: Ints, stops: Ints, shape: tuple[int, ...]) -> Bools:
+    """Vertical runs as a mask of that shape."""
+    height, width = shape
+    turns = np.zeros(height * width + 1, np.int8)
+    turns[starts] += 1
+    turns[stops] -= 1
+    return np.cumsum(turns[:-1], dtype=np.int8).reshape(width, height).T.astype(bool)
 
 
 def smeared(ink: Bools, reach: int) -> Bools:

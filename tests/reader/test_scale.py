@@ -54,6 +54,22 @@ def test_thin_strokes_are_ink() -> None:
     assert Ink.of(grey).em == pytest.approx(30, rel=0.15)
 
 
+def test_a_table_alone_on_its_page_is_measured_by_its_text() -> None:
+    """Its rules are most of what is inked, and as tall as the table once they are smeared."""
+    document = pymupdf.open()
+    page = document.new_page()
+    for row in range(8):
+        page.draw_line((170, 100 + 13 * row), (430, 100 + 13 * row), width=0.4)
+    for column in range(5):
+        x = 170 + 65 * column
+        page.draw_line((x, 100), (x, 191), width=0.4)
+        for row in range(7 if column < 4 else 0):
+            page.insert_text((x + 20, 110 + 13 * row), f"{column}.{row}", fontsize=10)
+    pixmap = page.get_pixmap(dpi=216, colorspace=pymupdf.csGRAY)
+    grey = np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.width)
+    assert Ink.of(grey).em == pytest.approx(30, rel=0.22)
+
+
 def test_boxes_are_no_text() -> None:
     """Of a form, text in small type over boxes twice as high, the type is measured."""
     document = pymupdf.open()
