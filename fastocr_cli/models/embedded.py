@@ -17,10 +17,11 @@ from fastocr_cli.models.hub import ATTENTION
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.evidence import Evidence
 from fastocr_cli.reader.eye import Eye
-from fastocr_cli.reader.ink import Ink
+from fastocr_cli.reader.ink import Bools, Ink
 from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading, halved
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.other_sizes import Sheet
+from fastocr_cli.reader.partings import inked_columns
 from fastocr_cli.reader.rules import upright_rules
 from fastocr_cli.reader.scale import SizedPage, tallest, upright
 from fastocr_cli.reader.sheets import enlarged, has_large_type, small_type
@@ -74,8 +75,8 @@ class EmbeddedAdapter(ModelAdapter):
         layout = VisualLayout.raster(torch.arange(rows * columns), rows, columns, box=page.box)
         boxes = _moved_back(layout.boxes, page)
         layout = replace(layout, boxes=turned(boxes, page.degrees, page.size))
-        rules = torch.from_numpy(upright_rules(page.ink))[None]
-        features = {"pixel_values": as_pixels(grey), "rules": rules}
+        rules, inked = (torch.from_numpy(f(page.ink))[None] for f in (upright_rules, inked_columns))
+        features = {"pixel_values": as_pixels(grey), "rules": rules, "inked": inked}
         if has_large_type(page.ink):
             features["far_values"] = halved(features["pixel_values"])
         if strips := small_type(page.ink):
@@ -94,7 +95,8 @@ class EmbeddedAdapter(ModelAdapter):
         return unwrap(text)
 
     def new_bias(self, prefilled: PageReading, *, aided: bool) -> ReadingOrder:
-        page = _evidence((prefilled.starts, prefilled.columns, prefilled.edges))
+        inked = None if prefilled.inked is None else prefilled.inked[0].numpy(force=True)
+        page = _evidence((prefilled.starts, prefilled.columns, prefilled.edges), inked)
         sheets = []
         if prefilled.far:
             sheets.append(Sheet.halved(_evidence(prefilled.far)))
@@ -120,9 +122,10 @@ class EmbeddedAdapter(ModelAdapter):
         return [box and _on_page(box, cells, size) for box in boxes]
 
 
-def _evidence(seen: Sequence[Tensor | None]) -> Evidence:
-    """Of the first page. seen: see `modeling.PageReading`."""
-    return Evidence(*(one[0].float().numpy(force=True) for one in seen if one is not None))
+def _evidence(seen: Sequence[Tensor | None], inked: Bools | None = None) -> Evidence:
+    """Of the first page. seen, inked: see `modeling.PageReading`."""
+    starts, columns, edges = (one[0].float().numpy(force=True) for one in seen if one is not None)
+    return Evidence(starts, columns, edges, inked)
 
 
 def as_pixels(grey: np.ndarray) -> Tensor:

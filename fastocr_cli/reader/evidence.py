@@ -19,11 +19,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.eye import width_of
+from fastocr_cli.reader.partings import are_parted
 from fastocr_cli.reader.pitch import Row, row_pitches
 from fastocr_cli.reader.segments import Segment, log_odds, page_segments
-from fastocr_cli.reader.vocabulary import LineKind
+from fastocr_cli.reader.vocabulary import COLUMNS_PER_CELL, LineKind
 
-COLUMNS_PER_CELL, _PAIR = 8, 2
+_PAIR = 2
 EM_ROWS = v.USUAL_EM_PX / v.CELL_PX
 EM = COLUMNS_PER_CELL * EM_ROWS
 """Rows of cells, and columns, that an em of body text takes."""
@@ -172,9 +173,13 @@ class Evidence:
     ink: the likeliest character where there is likely to be one, else 0; [rows, 8 * columns].
     """
 
-    def __init__(self, starts: Floats, columns: Floats, edges: Floats) -> None:
+    def __init__(
+        self, starts: Floats, columns: Floats, edges: Floats, inked: Bools | None = None
+    ) -> None:
         """starts: log-probabilities [rows, columns, 16]; columns: [rows, columns, 8, characters];
-        edges: chances [rows, columns, 8]; see `modeling.PageReading`."""
+        edges: chances [rows, columns, 8]; see `modeling.PageReading`. inked: see
+        `partings.inked_columns`."""
+        self._inked = inked
         self._begins = _put_right(starts)
         self._begins_word = self._begins[..., v.WORD_START] + self._begins[..., _KINDS].sum(-1)
         self.shows = _put_right(columns).reshape(len(columns), -1, columns.shape[-1])
@@ -246,6 +251,8 @@ class Evidence:
         shown = self.shows[row, span, 1:]
         weight, height = float(shown.sum()), 0.0
         for beside in self._beside(row):
+            if self._are_parted(row, beside, span):
+                continue
             alike = float(np.minimum(shown, self.shows[beside, span, 1:]).sum())
             height += alike * (beside - row)
             weight += alike
@@ -314,8 +321,13 @@ class Evidence:
         return [one for one in (row - 1, row + 1) if 0 <= one < len(self.ink)]
 
     def _is_twin(self, row: int, beside: int, glyph: Glyph) -> bool:
+        if self._are_parted(row, beside, slice(glyph.start, glyph.stop)):
+            return False
         span = slice(glyph.start, glyph.stop + 2 * COLUMNS_PER_CELL)
         return self._share(row, beside, span) > _TWIN_SHARE
+
+    def _are_parted(self, row: int, beside: int, span: slice) -> bool:
+        return self._inked is not None and are_parted(self._inked, min(row, beside), span)
 
     def _is_better_below(self, word: Word) -> bool:
         below = word.row + 1
@@ -331,7 +343,8 @@ class Evidence:
     def _is_copy(self, word: Word, row: int) -> bool:
         """Whether another row shows the word as well, and something of what is beside it; one
         word alone may stand below its like."""
-        if self._share(word.row, row, slice(word.start, word.stop)) <= _COPY_SHARE:
+        span = slice(word.start, word.stop)
+        if self._share(word.row, row, span) <= _COPY_SHARE or self._are_parted(word.row, row, span):
             return False
         return self._share(word.row, row, _strip(word)) > _TWIN_SHARE or self._is_rest(word, row)
 

@@ -26,6 +26,8 @@ _FITS = 0.4
 """Share of a gutter that a gap must have to belong to it."""
 _STEP_ROWS = 3.1 * EM_ROWS
 """Rows from one gap to the next below, at most."""
+_FAR_ROWS = 3 * _STEP_ROWS
+"""The same where a column beside is filled."""
 _COLUMN_WIDTH = 7 * EM
 """Columns of text on both sides, on the mean, at least."""
 _FILLED = 0.75
@@ -76,17 +78,23 @@ def behind_gutters(lines: Sequence[Sequence[Word]]) -> set[Word]:
 
 def _next_to(gutter: Sequence[_Gap], gaps: Sequence[_Gap], text: _Text) -> Iterator[_Gap]:
     """Gaps in the lines a gutter runs through, and just above and below unless text stands across
-    between, that it fits into but for the last letters of a word."""
+    between, that it fits into but for the last letters of a word. Beside a table or a drawing in
+    one column it runs on as long as the other is filled."""
     start, stop = _strip(gutter)
     top, bottom = gutter[0].row, gutter[-1].row
-    for gap in gaps:
-        fits = min(stop, gap.stop) - max(start, gap.start) >= _FITS * (stop - start)
-        if not fits or not top - _STEP_ROWS < gap.row < bottom + _STEP_ROWS:
-            continue
-        edge = min(max(gap.row, top), bottom)
-        first, last = sorted((gap.row, edge))
-        if not text.crosses((start + stop) / 2, first, last):
-            yield gap
+    filled = [_FILLED * max(widths) for widths in _widths(gutter)]
+    gaps = [g for g in gaps if min(stop, g.stop) - max(start, g.start) >= _FITS * (stop - start)]
+    yield from (gap for gap in gaps if top <= gap.row <= bottom)
+    above = [gap for gap in reversed(gaps) if gap.row < top]
+    below = [gap for gap in gaps if gap.row > bottom]
+    for end, beyond in ((top, above), (bottom, below)):
+        edge = end
+        for gap in beyond:
+            is_filled = gap.start - gap.left >= filled[0] or gap.right - gap.stop >= filled[1]
+            is_near = abs(gap.row - edge) < (_FAR_ROWS if is_filled else _STEP_ROWS)
+            if is_near and not text.crosses((start + stop) / 2, *sorted((gap.row, edge))):
+                yield gap
+                edge = gap.row if is_filled else edge
 
 
 def _strip(run: Sequence[_Gap]) -> tuple[int, int]:
@@ -143,8 +151,11 @@ def _is_gutter(run: Sequence[_Gap]) -> bool:
         return False
     if not is_wide and fmean(gap.word.begins_line for gap in run) < _NARROW_BEGINS:
         return False
-    lefts = [gap.start - gap.left for gap in run]
-    rights = [gap.right - gap.stop for gap in run]
     return all(
-        fmean(widths) >= max(_COLUMN_WIDTH, _FILLED * max(widths)) for widths in (lefts, rights)
+        fmean(widths) >= max(_COLUMN_WIDTH, _FILLED * max(widths)) for widths in _widths(run)
     )
+
+
+def _widths(run: Sequence[_Gap]) -> tuple[list[int], list[int]]:
+    """Columns of text to the left and to the right of each gap."""
+    return [gap.start - gap.left for gap in run], [gap.right - gap.stop for gap in run]

@@ -13,8 +13,9 @@ from statistics import fmean, median
 
 import numpy as np
 
-from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, EM, EM_ROWS, Word
+from fastocr_cli.reader.evidence import EM, EM_ROWS, Word
 from fastocr_cli.reader.monospaced import EVEN, FEW_STEPS, Spacing
+from fastocr_cli.reader.vocabulary import COLUMNS_PER_CELL
 
 _SOME_STEPS, _MANY_STEPS = 3, 16
 """Steps from character to character by fewer of which nothing can be told of a line's face; and so

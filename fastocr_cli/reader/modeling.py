@@ -161,7 +161,8 @@ class PageReading(CausalLMOutputWithPast):
     2 px column shows, 0 for none, [B, rows, columns, 8, characters]. edges: chance that a character
     begins in a column, if it shows one; [B, rows, columns, 8]. They tell ll from l.
     far, fine: the same three of the page at half its size, where large type is read, and of a sheet
-    of enlarged strips, where small type is, if they were given; fine_rows and rules as they were.
+    of enlarged strips, where small type is, if they were given; fine_rows, rules and inked as they
+    were.
     """
 
     starts: Tensor | None = None
@@ -171,6 +172,7 @@ class PageReading(CausalLMOutputWithPast):
     fine: tuple[Tensor, Tensor, Tensor] | None = None
     fine_rows: Tensor | None = None
     rules: Tensor | None = None
+    inked: Tensor | None = None
 
 
 class ReaderForPageReading(PreTrainedModel, GenerationMixin):
@@ -257,6 +259,7 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
         fine_values: Tensor | None = None,
         fine_rows: Tensor | None = None,
         rules: Tensor | None = None,
+        inked: Tensor | None = None,
         places: Tensor | None = None,
         attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
@@ -271,7 +274,8 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
 
         pixel_values [B, 1, H, W] in -1..1 are read where input_ids holds image tokens; far_values
         are the same `halved`, for pages with large type; fine_values those of `sheets.enlarged`,
-        and fine_rows [B, rows, 2] what it says of its rows; rules those of `rules.upright_rules`.
+        and fine_rows [B, rows, 2] what it says of its rows; rules those of `rules.upright_rules`
+        and inked what `partings.inked_columns` says.
         The key-value cache goes by the name the installed transformers uses for it.
         """
         seen: dict[str, Any] = {}
@@ -287,7 +291,7 @@ class ReaderForPageReading(PreTrainedModel, GenerationMixin):
                     if values is not None:
                         sheet = values.to(inputs_embeds.dtype)
                         seen[name] = self._seen(self.tower(sheet).flatten(1, 2), sheet)
-                seen |= {"fine_rows": fine_rows, "rules": rules}
+                seen |= {"fine_rows": fine_rows, "rules": rules, "inked": inked}
                 at_image = torch.eq(input_ids, self.config.image_token_id)[..., None]
                 inputs_embeds = inputs_embeds.masked_scatter(at_image, visual)
         outputs = self.decoder(

@@ -13,8 +13,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, EM, Evidence, Floats, Word
+from fastocr_cli.reader.evidence import EM, Evidence, Floats, Word
 from fastocr_cli.reader.eye import width_of
+from fastocr_cli.reader.vocabulary import COLUMNS_PER_CELL
 
 _LARGE, _SMALL = 1.6, 0.95
 """Type over the usual that is better read halved, at least, and enlarged, at most."""

@@ -7,27 +7,26 @@ from itertools import pairwise
 
 import numpy as np
 
-from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Word
+from fastocr_cli.reader.evidence import Word
 from fastocr_cli.reader.ink import Bools, Ink, tall_runs
-from fastocr_cli.reader.vocabulary import CELL_PX
+from fastocr_cli.reader.vocabulary import CELL_PX, COLUMN_PX
 
 _SHORTEST = 1.5
 """Ems; letters and brackets of text are less tall."""
 _THROUGH = 0.75
 """Share of a row's height that a rule goes through, at least."""
-_COLUMN_PX = CELL_PX // COLUMNS_PER_CELL
 
 
 def upright_rules(ink: Ink) -> Bools:
     """Where one goes through a row of cells, [rows, columns of 2 px]. ink: sides are multiples of a
     cell."""
     height, width = ink.mask.shape
-    rows, columns = height // CELL_PX, width // _COLUMN_PX
+    rows, columns = height // CELL_PX, width // COLUMN_PX
     if ink.em is None:
         return np.zeros((rows, columns), bool)
     tall = tall_runs(ink.mask, _SHORTEST * ink.em)
     through = tall.reshape(rows, CELL_PX, width).mean(1) >= _THROUGH
-    found: Bools = through.reshape(rows, columns, _COLUMN_PX).any(axis=2)
+    found: Bools = through.reshape(rows, columns, COLUMN_PX).any(axis=2)
     return found
 
 

@@ -26,7 +26,9 @@ from fastocr_cli.reader.indentation import Placed, spaced
 from fastocr_cli.reader.literal import literal, literal_line
 from fastocr_cli.reader.nesting import Nesting
 
-CELL_PX = 16
+CELL_PX, COLUMNS_PER_CELL = 16, 8
+COLUMN_PX = CELL_PX // COLUMNS_PER_CELL
+"""The columns of a row, of which each shows one character, are narrower than its cells."""
 USUAL_EM_PX = 23.0
 """Of body text, as pages are read."""
 MAX_COLUMNS = 128

@@ -11,10 +11,11 @@ import torch
 
 from fastocr_cli.reader import vocabulary as v
 from fastocr_cli.reader.configuration import ReaderConfig, decoder_config
-from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Evidence
+from fastocr_cli.reader.evidence import Evidence
 from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.reader.training import texts
 from fastocr_cli.reader.training.fonts import Face
+from fastocr_cli.reader.vocabulary import COLUMNS_PER_CELL
 
 PARAGRAPHS = (
     "The harbour was quiet when the first boats came in, long before the market opened.",
@@ -64,13 +65,16 @@ def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def evidence_of(starts: np.ndarray, columns: np.ndarray, edges: np.ndarray) -> Evidence:
+def evidence_of(
+    starts: np.ndarray, columns: np.ndarray, edges: np.ndarray, inked: np.ndarray | None = None
+) -> Evidence:
     """What a tower without a doubt would see. starts: [rows, columns]; columns, edges:
-    [rows, 8 * columns], as in `Sample`."""
+    [rows, 8 * columns], as in `Sample`; inked: see `partings.inked_columns`."""
     return Evidence(
         _log_chances(starts, v.FIRST_CHARACTER),
         _log_chances(columns.reshape(*starts.shape, COLUMNS_PER_CELL), v.FIRST_COLUMN),
         (edges == 1).astype(np.float32).reshape(*starts.shape, COLUMNS_PER_CELL),
+        inked,
     )
 
 

@@ -7,9 +7,9 @@ import re
 import numpy as np
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Glyph, Word
+from fastocr_cli.reader.evidence import Glyph, Word
 from fastocr_cli.reader.eye import width_of
-from fastocr_cli.reader.vocabulary import LineKind
+from fastocr_cli.reader.vocabulary import COLUMNS_PER_CELL, LineKind
 
 UNSURE = np.full(len(LineKind), 0.02, np.float32)
 UNSURE[[LineKind.LINE - min(LineKind), LineKind.PARAGRAPH - min(LineKind)]] = 0.4

@@ -8,9 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Evidence, _legible_part
+from fastocr_cli.reader.evidence import Evidence, _legible_part
 from fastocr_cli.reader.layout import lay_out
 from fastocr_cli.reader.order import ReadingOrder
+from fastocr_cli.reader.vocabulary import COLUMNS_PER_CELL
 from fastocr_cli.results import PageStatus
 from tests.reader.test_order import COLUMNS, LETTER_COLUMNS, ROWS, page_of
 

@@ -48,6 +48,22 @@ def test_text_across_ends_a_gutter() -> None:
     assert found == {line[6] for line in lines[4:]}
 
 
+def test_a_gutter_runs_on_beside_a_table() -> None:
+    """As long as the other column is filled; a table of both sides' width is read across."""
+    below = columns(8, 7, begins=False)
+    beside = [
+        words(4 + PITCH * i, 10, PROSE) + words(4 + PITCH * i, 80, f"{i} of them", None)
+        for i in range(-8, 0, 2)
+    ]
+    table = [
+        words(4 + PITCH * i, 10, f"{i} of them") + words(4 + PITCH * i, 80, f"{i} left", None)
+        for i in range(-16, -8)
+    ]
+    found = behind_gutters([*table, *beside, *below])
+    assert {line[6] for line in (*beside, *below)} <= found
+    assert not found & {word for line in table[:5] for word in line}
+
+
 def test_labels_and_values_are_no_columns() -> None:
     """Running text fills its column; what stands in forms and tables has any width."""
     labels = ["name", "date and place of birth", "sex", "present occupation", "no", "address"]

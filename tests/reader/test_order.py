@@ -8,17 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import COLUMNS_PER_CELL, Evidence
+from fastocr_cli.reader.evidence import Evidence
 from fastocr_cli.reader.order import ReadingOrder
-from fastocr_cli.reader.vocabulary import LineKind
+from fastocr_cli.reader.vocabulary import COLUMNS_PER_CELL, LineKind
 from tests.reader.conftest import evidence_of
 
 ROWS, COLUMNS = 12, 24
 LETTER_COLUMNS = COLUMNS_PER_CELL // 2  # a letter is half a cell wide, in every line here
 
 
-def page_of(*lines: tuple[int, int, str], kind: LineKind = LineKind.LINE) -> Evidence:
-    """A page of ROWS x COLUMNS cells that clearly shows lines of text at (row, column)."""
+def page_of(
+    *lines: tuple[int, int, str], kind: LineKind = LineKind.LINE, inked: np.ndarray | None = None
+) -> Evidence:
+    """A page of ROWS x COLUMNS cells that clearly shows lines of text at (row, column). inked: see
+    `partings.inked_columns`."""
     starts = np.zeros((ROWS, COLUMNS), np.int64)
     columns = np.zeros((ROWS, COLUMNS * COLUMNS_PER_CELL), np.int64)
     edges = np.zeros_like(columns)
@@ -31,7 +34,7 @@ def page_of(*lines: tuple[int, int, str], kind: LineKind = LineKind.LINE) -> Evi
                 if i == 0 or text[i - 1] == " ":
                     starts[row, at // COLUMNS_PER_CELL] = kind if i == 0 else v.WORD_START
             at += LETTER_COLUMNS
-    return evidence_of(starts, columns, edges)
+    return evidence_of(starts, columns, edges, inked)
 
 
 def line(row: int, column: int, kind: LineKind = LineKind.LINE) -> list[int]:

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from fastocr_cli.bench.scoring import character_error_rate
 from fastocr_cli.reader import vocabulary as v
-from fastocr_cli.reader.evidence import COLUMNS_PER_CELL
 from fastocr_cli.reader.eye import STEPS_PER_CELL, places_of
 from fastocr_cli.reader.modeling import ReaderForPageReading
 from fastocr_cli.reader.order import ReadingOrder
@@ -42,7 +41,7 @@ from fastocr_cli.reader.training.muon import Muon, orthogonal
 from fastocr_cli.reader.training.pages import Line, Page, extract_lines, join_lines, marked
 from fastocr_cli.reader.training.samples import IGNORE, crop_sample, whole_sample
 from fastocr_cli.reader.training.typeset import _markup, colour, piece_number, typeset_page
-from fastocr_cli.reader.vocabulary import LineKind
+from fastocr_cli.reader.vocabulary import COLUMNS_PER_CELL, LineKind
 from tests.reader.conftest import evidence_of, tiny_config
 
 pytestmark = pytest.mark.usefixtures("plain_texts")

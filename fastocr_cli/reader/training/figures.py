@@ -122,16 +122,18 @@ def _border(rng: random.Random, height: int, width: int) -> Grey:
 
 
 def rule(rng: random.Random, grey: Grey, lines: Sequence[Line]) -> None:
-    """Draws a line under a line of text, or down the page beside it where nothing is written."""
+    """Draws a line under a line of text, or down the page beside it where nothing is written: as
+    near as the sides of a narrow table, and as thick as the frames of some."""
     line = rng.choice(lines)
-    ink, thick = rng.randint(0, 150), rng.randint(1, 2)
+    ink = rng.randint(0, 150)
     left, right = float(line.left[0]), float(line.right[-1])
-    if rng.random() < 0.5:
-        y = int(line.middle[0] + rng.uniform(0.55, 0.9) * line.em)
+    if rng.random() < 0.4:
+        y, thick = int(line.middle[0] + rng.uniform(0.55, 0.9) * line.em), rng.randint(1, 2)
         grey[max(0, y) : max(0, y) + thick, max(0, int(left)) : max(0, int(right))] = ink
         return
-    away = rng.uniform(0.35, 1.2) * line.em
-    x = int(rng.choice([left - away, right + away]))
-    is_free = all(not float(o.left[0]) - 3 < x < float(o.right[-1]) + 3 for o in lines)
+    thick = rng.choice((1, 1, 2, 2, 3, 5, 8))
+    away = rng.uniform(0.1, 0.5 if rng.random() < 0.5 else 1.2) * line.em
+    x = int(rng.choice([left - away - thick, right + away]))
+    is_free = all(float(o.left[0]) - 2 > x + thick or x > float(o.right[-1]) + 2 for o in lines)
     if is_free and 0 <= x < grey.shape[1] - thick:
         grey[:, x : x + thick] = ink
