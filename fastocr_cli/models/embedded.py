@@ -22,7 +22,7 @@ from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading, halve
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.other_sizes import Sheet
 from fastocr_cli.reader.partings import inked_columns
-from fastocr_cli.reader.rules import upright_rules
+from fastocr_cli.reader.rules import upright_rules, without_rules
 from fastocr_cli.reader.scale import SizedPage, tallest, upright
 from fastocr_cli.reader.sheets import enlarged, has_large_type, small_type
 from fastocr_cli.reader.unwrap import unwrap
@@ -68,7 +68,7 @@ class EmbeddedAdapter(ModelAdapter):
 
     def prepare(self, image: Image.Image) -> PromptInputs:
         page = upright(image)
-        grey = np.asarray(page.grey)
+        grey = without_rules(np.asarray(page.grey), page.ink)
         rows, columns = (side // v.CELL_PX for side in grey.shape)
         input_ids = torch.full((1, rows * columns + 1), v.IMAGE)
         input_ids[0, -1] = v.BOS

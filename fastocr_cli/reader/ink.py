@@ -58,7 +58,7 @@ class Ink:
             return None
         # Broken strokes would make text look smaller than it is.
         ink, any_em = self.faint, max(8.0, self.mask.shape[1] / 60)  # says how far to smear
-        starts, stops = vertical_runs(ink)
+        starts, stops = self._runs
         # A table's sides, smeared, may be taller than all its text.
         is_rule = _are_rules(ink, starts, stops, _TALLEST_LETTER * any_em)
         if is_rule.any():
@@ -70,6 +70,16 @@ class Ink:
         is_frame = is_rule | (stops - starts > _TALLEST_LETTER * em)
         ink = self.faint & ~_of_runs(starts[is_frame], stops[is_frame], ink.shape)
         return min(em, _bar_em(ink, em) or em)  # frames can only have made it look larger
+
+    @cached_property
+    def _runs(self) -> tuple[Ints, Ints]:
+        return vertical_runs(self.faint)
+
+    def upright_rules(self, least: float) -> Bools:
+        """Where there are rules of more than so many px from top to bottom, [H, W]."""
+        starts, stops = self._runs
+        is_rule = _are_rules(self.faint, starts, stops, least)
+        return _of_runs(starts[is_rule], stops[is_rule], self.faint.shape)
 
 
 def paper_level(grey: Grey) -> float:

@@ -8,7 +8,7 @@ from PIL import Image
 
 from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.layout import lay_out
-from fastocr_cli.reader.rules import behind_rules, upright_rules
+from fastocr_cli.reader.rules import behind_rules, upright_rules, without_rules
 from fastocr_cli.reader.scale import upright
 from tests.reader.test_layout import words
 
@@ -36,7 +36,29 @@ def test_rules_are_where_they_are_drawn_and_letters_are_none() -> None:
 
 
 def test_a_blank_page_has_none() -> None:
-    assert not upright_rules(Ink.of(np.full((160, 320), 255, np.uint8))).any()
+    blank = np.full((160, 320), 255, np.uint8)
+    assert not upright_rules(Ink.of(blank)).any()
+    assert (without_rules(blank, Ink.of(blank)) == blank).all()
+
+
+def test_rules_close_to_text_leave_the_page_and_take_nothing_along() -> None:
+    def drawn(*, ruled: bool) -> np.ndarray:
+        page = pymupdf.open().new_page(width=300, height=200)
+        for row in range(10):
+            for column in range(3):
+                text = f"lI{column}/{row}!"
+                page.insert_text((22.3 + 80 * column, 30 + 14 * row), text, fontsize=11)
+        for x in (20, 100, 180) if ruled else ():
+            page.draw_line((x, 18.24), (x, 160.32), width=0.7)  # ends on whole px
+        pixmap = page.get_pixmap(dpi=150, colorspace=pymupdf.csGRAY)
+        pixels = np.frombuffer(pixmap.samples, np.uint8)
+        return pixels.reshape(pixmap.height, pixmap.width)
+
+    ruled, bare = drawn(ruled=True), drawn(ruled=False)
+    assert (ruled < 128).sum() > 1.1 * (bare < 128).sum()
+    left = without_rules(ruled, Ink.of(ruled))
+    assert np.abs(left.astype(int) - bare).max() < 64
+    assert (without_rules(bare, Ink.of(bare)) == bare).all()
 
 
 def test_words_behind_a_rule_begin_something() -> None:
