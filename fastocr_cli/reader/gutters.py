@@ -91,6 +91,7 @@ def _next_to(gutter: Sequence[_Gap], gaps: Sequence[_Gap], text: _Text) -> Itera
         edge = end
         for gap in beyond:
             is_filled = gap.start - gap.left >= filled[0] or gap.right - gap.stop >= filled[1]
+            is_filled &= gap.word.scale <= 1  # and no headline, whose words stand further apart
             is_near = abs(gap.row - edge) < (_FAR_ROWS if is_filled else _STEP_ROWS)
             if is_near and not text.crosses((start + stop) / 2, *sorted((gap.row, edge))):
                 yield gap

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fastocr_cli.reader.evidence import Word
@@ -62,6 +64,17 @@ def test_a_gutter_runs_on_beside_a_table() -> None:
     found = behind_gutters([*table, *beside, *below])
     assert {line[6] for line in (*beside, *below)} <= found
     assert not found & {word for line in table[:5] for word in line}
+
+
+def test_no_gutter_runs_on_through_a_headline() -> None:
+    """Its words stand further apart, and it may be as wide as a column of text."""
+    below = columns(8, 7, begins=False)
+    row = 4 - PITCH * 4
+    headline = [
+        replace(word, scale=2.0)
+        for word in (*words(row, 60, "What"), *words(row, 80, "the quick brown fox jumped over"))
+    ]
+    assert behind_gutters([headline, *below]) == {line[6] for line in below}
 
 
 def test_labels_and_values_are_no_columns() -> None:
