@@ -22,7 +22,7 @@ from fastocr_cli.reader.modeling import PageReading, ReaderForPageReading, halve
 from fastocr_cli.reader.order import ReadingOrder
 from fastocr_cli.reader.other_sizes import Sheet
 from fastocr_cli.reader.partings import inked_columns
-from fastocr_cli.reader.rules import upright_rules, without_rules
+from fastocr_cli.reader.rules import rules_erased, upright_rules
 from fastocr_cli.reader.scale import SizedPage, tallest, upright
 from fastocr_cli.reader.sheets import enlarged, has_large_type, small_type
 from fastocr_cli.reader.unwrap import unwrap
@@ -68,7 +68,7 @@ class EmbeddedAdapter(ModelAdapter):
 
     def prepare(self, image: Image.Image) -> PromptInputs:
         page = upright(image)
-        grey = without_rules(np.asarray(page.grey), page.ink)
+        grey = rules_erased(np.asarray(page.grey), page.ink)
         rows, columns = (side // v.CELL_PX for side in grey.shape)
         input_ids = torch.full((1, rows * columns + 1), v.IMAGE)
         input_ids[0, -1] = v.BOS
@@ -95,7 +95,10 @@ class EmbeddedAdapter(ModelAdapter):
         return unwrap(text)
 
     def new_bias(self, prefilled: PageReading, *, aided: bool) -> ReadingOrder:
-        inked = None if prefilled.inked is None else prefilled.inked[0].numpy(force=True)
+        inked, rules = (
+            None if one is None else one[0].numpy(force=True)
+            for one in (prefilled.inked, prefilled.rules)
+        )
         page = _evidence((prefilled.starts, prefilled.columns, prefilled.edges), inked)
         sheets = []
         if prefilled.far:
@@ -104,7 +107,6 @@ class EmbeddedAdapter(ModelAdapter):
             sheets.append(
                 Sheet(_evidence(prefilled.fine), *prefilled.fine_rows[0].numpy(force=True).T)
             )
-        rules = None if prefilled.rules is None else prefilled.rules[0].numpy(force=True)
         return ReadingOrder(page, sheets, rules, aided=aided)
 
     def new_place(self) -> Eye:

@@ -62,24 +62,23 @@ class Ink:
         # A table's sides, smeared, may be taller than all its text.
         is_rule = _are_rules(ink, starts, stops, _TALLEST_LETTER * any_em)
         if is_rule.any():
-            ink = ink & ~_of_runs(starts[is_rule], stops[is_rule], ink.shape)
+            ink = ink & ~_drawn(self._runs, is_rule, ink.shape)
         guess = _bar_em(ink, any_em)
         em = guess and _bar_em(ink, guess)
         if em is None:
             return None
         is_frame = is_rule | (stops - starts > _TALLEST_LETTER * em)
-        ink = self.faint & ~_of_runs(starts[is_frame], stops[is_frame], ink.shape)
+        ink = self.faint & ~_drawn(self._runs, is_frame, ink.shape)
         return min(em, _bar_em(ink, em) or em)  # frames can only have made it look larger
 
     @cached_property
     def _runs(self) -> tuple[Ints, Ints]:
         return vertical_runs(self.faint)
 
-    def upright_rules(self, least: float) -> Bools:
-        """Where there are rules of more than so many px from top to bottom, [H, W]."""
-        starts, stops = self._runs
-        is_rule = _are_rules(self.faint, starts, stops, least)
-        return _of_runs(starts[is_rule], stops[is_rule], self.faint.shape)
+    def slender_runs(self, least: float) -> Bools:
+        """Where it runs down for more than so many px as slender as a rule, [H, W]."""
+        is_rule = _are_rules(self.faint, *self._runs, least)
+        return _drawn(self._runs, is_rule, self.faint.shape)
 
 
 def paper_level(grey: Grey) -> float:
@@ -120,8 +119,7 @@ def without_rules(ink: Bools, em: float) -> Bools:
 def tall_runs(mask: Bools, least: float) -> Bools:
     """Of a mask the vertical runs of more than so many px."""
     starts, stops = vertical_runs(mask)
-    is_tall = stops - starts > least
-    return _of_runs(starts[is_tall], stops[is_tall], mask.shape)
+    return _drawn((starts, stops), stops - starts > least, mask.shape)
 
 
 def _are_rules(mask: Bools, starts: Ints, stops: Ints, least: float) -> Bools:
@@ -141,12 +139,12 @@ def _are_rules(mask: Bools, starts: Ints, stops: Ints, least: float) -> Bools:
     return is_rule
 
 
-def _of_runs(starts: Ints, stops: Ints, shape: tuple[int, ...]) -> Bools:
-    """Vertical runs as a mask of that shape."""
+def _drawn(runs: tuple[Ints, Ints], chosen: Bools, shape: tuple[int, ...]) -> Bools:
+    """Some of the vertical runs, by their starts and stops, as a mask of that shape."""
     height, width = shape
     turns = np.zeros(height * width + 1, np.int8)
-    turns[starts] += 1
-    turns[stops] -= 1
+    turns[runs[0][chosen]] += 1
+    turns[runs[1][chosen]] -= 1
     return np.cumsum(turns[:-1], dtype=np.int8).reshape(width, height).T.astype(bool)
 
 

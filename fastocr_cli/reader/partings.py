@@ -6,8 +6,6 @@ words below each other, as in the columns of a table; but between those there is
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from fastocr_cli.reader.ink import Bools, Ink
@@ -43,10 +41,11 @@ def are_parted(inked: Bools, row: int, span: slice) -> bool:
     share = inked[top : edge + _WINDOW, span].mean(axis=1)
     is_inked = share >= _INKED
     dense = np.flatnonzero(is_inked & (share >= _DENSE * share.max()))
-    for last, first in pairwise(dense.tolist()):
+    for i in np.flatnonzero(np.diff(dense) > 1):
+        last, first = dense[i : i + 2]
         if (
             _HIGHEST <= (last + first) / 2 + top - edge <= _LOWEST
-            and share[last + 1 : first].min(initial=1.0) <= _PAPER
+            and share[last + 1 : first].min() <= _PAPER
             and is_inked[last + 1 : first].sum() <= _MOST_PX
             and is_inked[max(0, last - _LETTER_PX) : last + 1].sum() >= _LEAST_PX
             and is_inked[first : first + _LETTER_PX + 1].sum() >= _LEAST_PX

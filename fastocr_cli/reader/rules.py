@@ -38,12 +38,12 @@ def upright_rules(ink: Ink) -> Bools:
     return found
 
 
-def without_rules(grey: Grey, ink: Ink) -> Grey:
+def rules_erased(grey: Grey, ink: Ink) -> Grey:
     """The page with what is beside its upright rules in their place. grey: uint8 [H, W]; ink: its
     own."""
     if ink.em is None:
         return grey
-    rules = ink.upright_rules(_SHORTEST_ERASED * ink.em)
+    rules = ink.slender_runs(_SHORTEST_ERASED * ink.em)
     if not rules.any():
         return grey
     soft = rules.copy()  # with their edges

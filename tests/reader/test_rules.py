@@ -8,7 +8,7 @@ from PIL import Image
 
 from fastocr_cli.reader.ink import Ink
 from fastocr_cli.reader.layout import lay_out
-from fastocr_cli.reader.rules import behind_rules, upright_rules, without_rules
+from fastocr_cli.reader.rules import behind_rules, rules_erased, upright_rules
 from fastocr_cli.reader.scale import upright
 from tests.reader.test_layout import words
 
@@ -38,7 +38,7 @@ def test_rules_are_where_they_are_drawn_and_letters_are_none() -> None:
 def test_a_blank_page_has_none() -> None:
     blank = np.full((160, 320), 255, np.uint8)
     assert not upright_rules(Ink.of(blank)).any()
-    assert (without_rules(blank, Ink.of(blank)) == blank).all()
+    assert (rules_erased(blank, Ink.of(blank)) == blank).all()
 
 
 def test_rules_close_to_text_leave_the_page_and_take_nothing_along() -> None:
@@ -56,9 +56,9 @@ def test_rules_close_to_text_leave_the_page_and_take_nothing_along() -> None:
 
     ruled, bare = drawn(ruled=True), drawn(ruled=False)
     assert (ruled < 128).sum() > 1.1 * (bare < 128).sum()
-    left = without_rules(ruled, Ink.of(ruled))
+    left = rules_erased(ruled, Ink.of(ruled))
     assert np.abs(left.astype(int) - bare).max() < 64
-    assert (without_rules(bare, Ink.of(bare)) == bare).all()
+    assert (rules_erased(bare, Ink.of(bare)) == bare).all()
 
 
 def test_words_behind_a_rule_begin_something() -> None:
