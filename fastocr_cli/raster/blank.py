@@ -15,7 +15,7 @@ from PIL import Image, ImageFilter
 
 from fastocr_cli.results import PageImage
 
-WORK_DPI = 110
+WORK_DPI = 125
 MAX_WORK_PIXELS = 4_000_000
 MEDIAN_DPI = 165
 """From here on strokes are three pixels wide, so that specks of one pixel can be told and go."""

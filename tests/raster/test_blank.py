@@ -8,7 +8,7 @@ from PIL import Image, ImageFilter
 from fastocr_cli.raster.blank import is_blank
 from fastocr_cli.results import PageImage
 
-DPIS = [72, 144, 200]
+DPIS = [72, 144, 200, 300]
 WIDTH_IN, HEIGHT_IN = 595 / 72, 842 / 72
 
 
