@@ -18,6 +18,7 @@ from fastocr_cli.reader.ink import Bools
 from fastocr_cli.reader.kinds import line_kinds
 from fastocr_cli.reader.layout import TextLine, lay_out
 from fastocr_cli.reader.other_sizes import Sheet, words_of
+from fastocr_cli.reader.quotes import paired
 from fastocr_cli.reader.vocabulary import LineKind
 from fastocr_cli.results import PageStatus
 
@@ -49,7 +50,7 @@ class ReadingOrder:
         `rules.upright_rules`."""
         self._aided = aided
         self._is_text = page.is_text
-        self._lines = lay_out(words_of(page, sheets), rules)
+        self._lines = paired(lay_out(words_of(page, sheets), rules))
         self._kinds = line_kinds(self._lines)
         self._next_line = 0
         self._ahead: list[int | Glyph] = []  # of the line, what comes next at the end

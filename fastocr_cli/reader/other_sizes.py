@@ -25,6 +25,9 @@ _SURE = 0.8
 """Chance of its characters, on the mean, from which a word of a sheet is believed."""
 _WHOLE = 0.75
 """Share of the width of words on the page that those of a sheet must have to stand for them."""
+_DOUBLED, _SOME_LETTERS = 1.5, 4
+"""How many times the letters that a sheet shows the page has where it sees letters twice, and of
+how many at least: of fewer either may be right."""
 _HALF_LINE, _LEAST_HALF = 0.75, 0.6
 """Rows of body text from the middle of a line to its edge; what the page shows between two lines of
 small type belongs to both."""
@@ -99,12 +102,20 @@ def _with(words: Sequence[Word], found: Sequence[Word]) -> list[Word]:
     for own, others in _groups(words, found, shared):
         if others:
             is_whole = sum(covered[word] for word in others) >= _WHOLE * _width(others)
-            if is_whole and _certainty(own) > _certainty(others):
+            if is_whole and _is_better(own, others):
                 hidden |= set(others)
                 seen += _as_on_page(own, others)
         elif own[0].scale > 1:  # where the page shows nothing, there is nothing small
             seen += own
     return [word for word in words if word not in hidden] + seen
+
+
+def _is_better(own: Sequence[Word], others: Sequence[Word]) -> bool:
+    """Whether words of a sheet are to stand for those of the page in their place: if they are the
+    surer ones, or if the page, on which large letters lie in two rows of cells, has most twice."""
+    letters, on_page = (sum(len(word.glyphs) for word in words) for words in (own, others))
+    is_doubled = letters >= _SOME_LETTERS and on_page >= _DOUBLED * letters
+    return is_doubled or _certainty(own) > _certainty(others)
 
 
 def _groups(

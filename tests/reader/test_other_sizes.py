@@ -67,6 +67,16 @@ def test_a_word_that_swallowed_some_of_the_next_is_replaced_by_both() -> None:
     assert text(words_of(near, [Sheet.halved(far)])) == ["se lace", "body text below"]
 
 
+def test_letters_that_the_page_shows_twice_are_read_from_afar() -> None:
+    """Large ones lie in two rows of cells, and either may be sure of them."""
+    near = Seen(words(4, 12, "rreefeerreennccee"), BODY)
+    far = Seen(words(2, 6, "reference"))
+    for word in far.possible_words:
+        for glyph in word.glyphs:
+            glyph.chances[:] *= 0.9
+    assert text(words_of(near, [Sheet.halved(far)])) == ["reference", "body text below"]
+
+
 def test_what_was_read_well_stays() -> None:
     near = Seen(words(4, 12, "plain"), BODY)
     far = Seen(doubtful(words(2, 6, "pl")))
